@@ -1,0 +1,214 @@
+"""What a client is to us: pure decisions about one client's files.
+
+An adapter never sees a host. It puts questions (data), makes targets of the answers,
+plans edits, and says which command of the client judges a candidate. It imports only
+`fleetsync.{adapter,facts,catalog,documents}`; it is found through the entry-point group
+`fleetsync.adapters`, ours as a third party's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from fleetsync.catalog import Alias, Policy
+from fleetsync.documents import Dialect, Path, Splice
+from fleetsync.facts import FileFact, Facts, Installation, PlaceFact, Question, Sealed
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the operator wants of one client on one host.
+
+    `aliases` are those selected for it, in the catalog's order; `known` are all names of
+    the catalog, selected or not. `options` is the host's own table for this client
+    (`commands`, `profiles`). `credential` is the name of the host's own router key.
+    """
+
+    client: str
+    provider: str
+    base_url: str
+    credential: str
+    aliases: tuple[Alias, ...]
+    known: frozenset[str]
+    policy: Policy
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One place where a credential was looked for, and what was found.
+
+    `place` names it as the operator would (a file and key, a variable and where it is
+    set). `opens` tells whether this client would take its key from there.
+    """
+
+    place: str
+    fact: PlaceFact
+    opens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """The gate: would this client, as it is started on this host, find its own key?
+
+    `trace` lists the places in the client's own order. `cause` and `step` say why it is
+    closed and what to do; both are empty when it is open. `warnings` do not close it.
+    """
+
+    trace: tuple[Look, ...]
+    cause: str = ""
+    step: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def opens(self) -> bool:
+        """Whether the gate is open."""
+        return not self.cause
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a target is left as it is: the reason, and what the operator can do."""
+
+    reason: str
+    step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One client on one host (Hermes: one profile): the unit of work and of reports.
+
+    `files` maps a role ("models", "settings") to the file that plays it.
+    """
+
+    client: str
+    name: str
+    wish: Wish
+    files: Mapping[str, FileFact]
+    installations: tuple[Installation, ...]
+    credential: Credential
+    refusals: tuple[Refusal, ...] = ()
+    notes: tuple[str, ...] = ()
+    absent: str = ""
+    """why the client counts as not installed; empty when it is installed"""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One managed value's before and after, as the client's file spells them."""
+
+    file: str
+    subject: str
+    """the alias, or the list that is changed"""
+    key: str
+    before: str | None
+    """None where it was absent"""
+    after: str | None
+    """None where it goes away"""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """What must become of one file. `managed` are the paths whose values may be shown."""
+
+    file: FileFact
+    dialect: Dialect
+    splices: tuple[Splice, ...]
+    after: Sealed
+    managed: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """All that must change for one target; empty `edits` mean it is in step."""
+
+    edits: tuple[FileEdit, ...] = ()
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+
+
+SCRATCH = "@scratch@"
+"""Stands, in a Command's argv, env and contents, for its scratch directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchFile:
+    """A file laid into the scratch directory before the command starts: `content`, or
+    a copy of the catalog file `source` as it would be after the planned edit."""
+
+    name: str
+    content: bytes = b""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A client program to run, bounded: seconds, bytes of output, its process group.
+
+    It starts in its scratch directory with `env` alone. `stdin` is written to a pipe that
+    stays open until a line that holds `until` came out; without `stdin` it is /dev/null.
+    """
+
+    argv: tuple[str, ...]
+    env: tuple[tuple[str, str], ...] = ()
+    files: tuple[ScratchFile, ...] = ()
+    stdin: bytes = b""
+    until: str = ""
+    seconds: int = 60
+    cap: int = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a Command ended. `status` is its exit status; `signal` ends it otherwise.
+
+    `started` False: nothing was run (`problem` says why). `scratch` digests of the laid
+    files prove which candidate was judged.
+    """
+
+    started: bool
+    status: int = 0
+    signal: int = 0
+    timed_out: bool = False
+    truncated: bool = False
+    stdout: Sealed = Sealed(b"")
+    stderr: Sealed = Sealed(b"")
+    digests: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the client's own loader made of the candidate.
+
+    `reason` says why it does not agree; it holds no text of the client's files.
+    """
+
+    agrees: bool
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Adapter(Protocol):
+    """One client. Every method is pure and raises nothing but DocumentError's kin."""
+
+    name: str
+    """the word the inventory uses"""
+
+    def questions(self, wish: Wish, facts: Facts) -> frozenset[Question]:
+        """All that must be known, given what is known; starts from empty facts and grows."""
+
+    def targets(self, wish: Wish, facts: Facts) -> tuple[Target, ...]:
+        """The targets on this host, once no question is open."""
+
+    def plan(self, target: Target) -> Planned:
+        """What must change so that the target holds its wish."""
+
+    def loaders(self, target: Target, planned: Planned) -> tuple[Command, ...]:
+        """One command for each installation: it loads the candidate and tells what it sees."""
+
+    def loaded(self, target: Target, planned: Planned, done: tuple[Done, ...]) -> Loaded:
+        """Whether the client's own loader sees exactly the wish."""

@@ -1,0 +1,150 @@
+"""What became of each target and host, in words that may leave the process.
+
+Everything here is plain, already masked and picklable: the CLI prints it, the receipt
+keeps it, `--json` carries it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class Outcome(enum.Enum):
+    """A target's result (closed list)."""
+
+    IN_STEP = "in step"
+    CHANGED = "changed"
+    DRIFT = "drift"
+    REFUSED = "refused"
+    HELD = "held"
+    ABSENT = "absent"
+    AWAY = "away"
+    UNKNOWN = "unknown"
+    FAILED = "failed"
+    ROLLED_BACK = "rolled back"
+    CONFLICT = "conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One managed value: where it stands, before and after as shown (None: absent)."""
+
+    file: str
+    subject: str
+    key: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """The unified text diff of one file, masked. `real` is where a link leads."""
+
+    path: str
+    real: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRow:
+    """One place where a credential was looked for. `explains` marks a place the client
+    never reads: it explains, it does not open the gate."""
+
+    place: str
+    verdict: str
+    detail: str = ""
+    opens: bool = False
+    explains: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationRow:
+    """One installation of a client: how it is started, which version, its identity."""
+
+    launcher: str
+    found: str
+    package: str
+    version: str
+    runtime_sha256: str = ""
+    interpreter: str = ""
+    interpreter_version: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One catalog file as it was read: its state, mode (octal) and digest."""
+
+    role: str
+    path: str
+    real: str
+    state: str
+    mode: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResult:
+    """One target's result. `reason` says why, `step` what to do next."""
+
+    host: str
+    client: str
+    name: str
+    outcome: Outcome
+    reason: str = ""
+    step: str = ""
+    changes: tuple[ChangeRow, ...] = ()
+    diffs: tuple[FileDiff, ...] = ()
+    trace: tuple[TraceRow, ...] = ()
+    installations: tuple[InstallationRow, ...] = ()
+    files: tuple[FileRow, ...] = ()
+    notes: tuple[str, ...] = ()
+    loader: str = ""
+    """what the client's own loader said: "" not asked, "agrees", or why it does not"""
+    bundle: str = ""
+    """where the originals are on the host, after a change"""
+
+
+@dataclass(frozen=True, slots=True)
+class HostResult:
+    """One host's result. `outcome` is set where the host as a whole has one (away,
+    held, refused by key or authentication, unknown, failed): then it has no targets."""
+
+    host: str
+    targets: tuple[TargetResult, ...] = ()
+    outcome: Outcome | None = None
+    reason: str = ""
+    step: str = ""
+    notes: tuple[str, ...] = ()
+    interrupted: tuple[str, ...] = ()
+    """transactions found cut off on this host and left alone, one line each"""
+    seconds: float = 0.0
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The outcomes that count for the exit code."""
+        return (self.outcome,) if self.outcome else tuple(t.outcome for t in self.targets)
+
+
+_ORDER = (
+    (1, {Outcome.FAILED, Outcome.ROLLED_BACK, Outcome.UNKNOWN}),
+    (5, {Outcome.REFUSED, Outcome.CONFLICT, Outcome.ABSENT}),
+    (4, {Outcome.AWAY}),
+)
+
+
+def exit_code(hosts: Iterable[HostResult], *, drift_is_3: bool) -> int:
+    """The exit code of a run over `hosts` (design section 4): the first that applies.
+
+    `drift_is_3`: verify, smoke, and preview with --exit-code.
+    """
+    results = tuple(hosts)
+    seen = {outcome for host in results for outcome in host.outcomes}
+    for code, outcomes in _ORDER:
+        if seen & outcomes:
+            return code
+    if any(host.interrupted for host in results) or (drift_is_3 and Outcome.DRIFT in seen):
+        return 3
+    return 0
