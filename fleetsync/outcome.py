@@ -40,11 +40,17 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """The unified text diff of one file, masked. `real` is where a link leads."""
+    """One file that changes: its unified text diff, masked, and the digests on both sides.
+
+    `real` is where a link leads. `before` and `after` are sha256 of the whole file, ""
+    where it does not exist; apply is approved for exactly these.
+    """
 
     path: str
     real: str
     text: str
+    before: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,22 @@ class FileRow:
 
 
 @dataclass(frozen=True, slots=True)
+class AccountRow:
+    """The account that answered, and our own state there. `last` tells the newest
+    finished transaction in one line; `locked_by` who holds the lock; "" where none."""
+
+    user: str
+    home: str
+    shell: str
+    system: str
+    noise: bool = False
+    """whether its shell start-up files print into a plain ssh command"""
+    state: str = ""
+    last: str = ""
+    locked_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TargetResult:
     """One target's result. `reason` says why, `step` what to do next."""
 
@@ -120,6 +142,8 @@ class HostResult:
     notes: tuple[str, ...] = ()
     interrupted: tuple[str, ...] = ()
     """transactions found cut off on this host and left alone, one line each"""
+    account: AccountRow | None = None
+    """who answered; set wherever the host was reached"""
     seconds: float = 0.0
 
     @property
