@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from fleetsync.documents.tree import Comment, Dialect, Edit, Edited, Limits, Node, Path, Span, Value
+from fleetsync.documents import editing, secrets
+from fleetsync.documents.grammar import Grammar, Parsed
+from fleetsync.documents.paths import resolve
+from fleetsync.documents.tree import (
+    Comment,
+    Dialect,
+    Edit,
+    Edited,
+    Kind,
+    Limits,
+    Node,
+    Path,
+    Span,
+    Value,
+)
+from fleetsync.errors import EditRefused, Unreadable
+
+BOM: Final = b"\xef\xbb\xbf"
 
 
 class Missing(enum.Enum):
@@ -19,45 +36,119 @@ class Missing(enum.Enum):
 MISSING: Final = Missing.MISSING
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Document:
     """A document that parsed: its tree, and every way it departs from strict JSON.
 
     `features` are among: bom, crlf, cr, line_comment, block_comment, trailing_comma,
-    unquoted_key, single_quote, json5_number, json5_string, duplicate_key, anchor, alias,
-    merge, tag, directive, several_documents.
+    unquoted_key, single_quote, json5_number, json5_string, json5_space, duplicate_key,
+    anchor, alias, merge, tag, directive, several_documents. Its repr shows no content.
     """
 
-    data: bytes
-    dialect: Dialect
-    text: str
-    root: Node | None
-    comments: tuple[Comment, ...]
-    features: frozenset[str]
-    limits: Limits
+    data: bytes = field(repr=False)
+    parsed: Parsed
+    grammar: Grammar = field(repr=False)
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect it was read in."""
+        return self.parsed.dialect
+
+    @property
+    def text(self) -> str:
+        """The decoded bytes without a BOM."""
+        return self.parsed.text
+
+    @property
+    def root(self) -> Node | None:
+        """The root node; None where the file holds none (YAML only)."""
+        return self.parsed.root
+
+    @property
+    def comments(self) -> tuple[Comment, ...]:
+        """All comments, in file order."""
+        return self.parsed.comments
+
+    @property
+    def features(self) -> frozenset[str]:
+        """How the file departs from strict JSON, and `bom`, `crlf`, `cr`."""
+        bom = {"bom"} if self.data.startswith(BOM) else set()
+        return self.parsed.features | bom
+
+    @property
+    def limits(self) -> Limits:
+        """The limits it was read within."""
+        return self.parsed.limits
 
     def node(self, path: Path) -> Node | None:
         """The node at `path`, or None. Raises EditRefused where it is ambiguous."""
-        raise NotImplementedError
+        trail = resolve(self.root, path)
+        return None if trail.rest or not trail.nodes else trail.node
 
     def value(self, path: Path) -> Value | Missing:
-        """The plain value at `path`, or MISSING. Raises EditRefused where it is ambiguous."""
-        raise NotImplementedError
+        """The plain value at `path`, or MISSING. Raises EditRefused where it is ambiguous,
+        and where an alias stands in it."""
+        node = self.node(path)
+        return MISSING if node is None else self._plain(node)
 
     def place(self, path: Path) -> tuple[int, int]:
         """Line and column (from 1) of the node at `path`, of its nearest parent where absent."""
-        raise NotImplementedError
+        trail = resolve(self.root, path)
+        return (trail.node.line, trail.node.column) if trail.nodes else (1, 1)
 
     def edit(self, edits: Iterable[Edit]) -> Edited:
         """Make `edits` in order and prove the outcome. Raises EditRefused; never writes."""
-        raise NotImplementedError
+        bom = BOM if self.data.startswith(BOM) else b""
+        return editing.edit(self.parsed, self.grammar, bom, tuple(edits))
 
     def secret_spans(self, managed: Collection[Path], known: Collection[str]) -> tuple[Span, ...]:
-        """Spans to mask before text leaves: all scalars outside `managed` that are not a
-        number, boolean, null, or a word of `known`, and token shapes in comments and keys."""
-        raise NotImplementedError
+        """Spans to mask before text leaves (the rule stands in `documents.secrets`).
+
+        `managed` are the paths whose values may be shown; `known` are words that may be
+        shown anywhere: the catalog's aliases.
+        """
+        return secrets.spans(self.parsed, managed, known)
+
+    def _plain(self, node: Node) -> Value:
+        if node.kind is Kind.SCALAR:
+            return self.grammar.scalar(node)
+        if node.kind is Kind.SEQUENCE:
+            return [self._plain(item) for item in node.items]
+        if node.kind is Kind.MAPPING:
+            return {key.text: self._plain(value) for key, value in node.entries}
+        raise EditRefused("an alias stands where a value was expected", node.line, node.column)
 
 
 def parse(data: bytes, dialect: Dialect, limits: Limits | None = None) -> Document:
     """Parse `data`. Raises Unreadable with line and column."""
-    raise NotImplementedError
+    bounds = limits or Limits()
+    if len(data) > bounds.size:
+        raise Unreadable(f"the file has {len(data)} bytes; the limit is {bounds.size}")
+    grammar = _grammar(dialect)
+    return Document(data, grammar.parse(_decode(data), dialect, bounds), grammar)
+
+
+def _grammar(dialect: Dialect) -> Grammar:
+    """The module that reads `dialect` (imported when first needed: PyYAML is not free)."""
+    if dialect is Dialect.YAML:
+        from fleetsync.documents import yaml_grammar
+
+        return yaml_grammar
+    from fleetsync.documents import json_grammar
+
+    return json_grammar
+
+
+def _decode(data: bytes) -> str:
+    """The text of `data` without its BOM. Raises Unreadable unless it is UTF-8."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:2]:
+        raise Unreadable("the file is UTF-16 or UTF-32, not UTF-8", 1, 1, "Save it as UTF-8.")
+    body = data.removeprefix(BOM)
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = body[: error.start].decode("utf-8")
+        line = before.count("\n") + 1
+        column = error.start - (body.rfind(b"\n", 0, error.start) + 1) + 1
+        reason = f"not UTF-8: byte 0x{body[error.start]:02x} at offset {error.start}"
+        raise Unreadable(reason, line, column, "Save the file as UTF-8.") from None

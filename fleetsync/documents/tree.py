@@ -51,7 +51,7 @@ class Item:
 
 Step: TypeAlias = str | int | Where | Item
 Path: TypeAlias = tuple[Step, ...]
-Value: TypeAlias = "str | int | float | bool | None | list[Value] | dict[str, Value]"
+Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] | None"
 
 
 class Kind(enum.Enum):
@@ -63,9 +63,9 @@ class Kind(enum.Enum):
     ALIAS = "alias"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Node:
-    """One node of the tree.
+    """One node of the tree. Two nodes are never equal; `proof.same` compares trees.
 
     `tag` names a scalar's resolved type: null, bool, int, float, str, or another
     YAML tag as PyYAML resolves it. `text` is a scalar's content after unquoting and
@@ -80,12 +80,12 @@ class Node:
     line: int
     column: int
     tag: str = ""
-    text: str = ""
+    text: str = field(default="", repr=False)
     anchor: str = ""
     flow: bool = True
     style: str = ""
-    entries: list[tuple[Node, Node]] = field(default_factory=list)
-    items: list[Node] = field(default_factory=list)
+    entries: list[tuple[Node, Node]] = field(default_factory=list, repr=False)
+    items: list[Node] = field(default_factory=list, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,259 @@
+"""Prove that an edit did what was asked and nothing else.
+
+The old tree, with the edits made on it, must be the new tree: kinds, tags, scalar texts,
+order of entries, anchors. It is compared node by node, never as constructed values (a few
+aliases can stand for more values than there is memory). Each splice must lie within the
+place it edits, and every comment that no edit may take must still be one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from fleetsync.documents.grammar import Grammar, Parsed, TextSplice
+from fleetsync.documents.paths import Trail
+from fleetsync.documents.tree import Edit, Kind, Node, Remove, Set, Value
+from fleetsync.errors import EditRefused
+
+Scalar = Callable[[Node], Value]
+Step = tuple[Edit, Trail, Sequence[TextSplice]]
+
+
+@dataclass(slots=True)
+class Wished(Node):
+    """A scalar that an edit puts in: compared by its value, for its spelling is free."""
+
+    value: str | int | float | bool | None = None
+
+
+def prove(old: Parsed, new: Parsed, steps: Sequence[Step], grammar: Grammar) -> None:
+    """Raise EditRefused unless `new` is `old` plus exactly `steps`.
+
+    `steps` were all resolved in `old`; `new` is what a fresh parse made of the outcome.
+    """
+    expected = old.root
+    for edit, trail, splices in steps:
+        expected = expect(expected, edit, trail)
+        _prove_place(old, edit, trail, splices)
+    first = steps[0][1]
+    if not same(expected, new.root, grammar.scalar):
+        raise doubt(first, "the outcome would differ from what was asked")
+    if not new.features <= old.features:
+        raise doubt(first, "the outcome would need a richer dialect than the file has")
+    _prove_comments(old, new, steps)
+
+
+def doubt(trail: Trail, reason: str) -> EditRefused:
+    """The refusal of an outcome that did not pass; it names the edited place."""
+    line, column = (trail.node.line, trail.node.column) if trail.nodes else (1, 1)
+    return EditRefused(
+        f"this edit was not made: {reason}", line, column,
+        "Nothing was changed. Make this edit by hand, then run again.",
+    )
+
+
+def expect(root: Node | None, edit: Edit, trail: Trail) -> Node:
+    """A copy of the tree `root` with `edit` made on it; what is untouched is shared.
+
+    It goes by `trail.places`, so it holds for a tree that scalar edits already went into.
+    """
+    value = None if isinstance(edit, Remove) else wished(edit.value)
+    if value is not None and not isinstance(edit, Set) and trail.rest:
+        value = _sequence([value])
+    for step in reversed(trail.rest[1:] if trail.nodes else trail.rest):
+        value = _mapping([(wished(str(step)), value)]) if value is not None else None
+    if root is None:
+        return value if value is not None else wished(None)
+    return _rebuild(root, edit, trail, value)
+
+
+def _rebuild(root: Node, edit: Edit, trail: Trail, value: Node | None) -> Node:
+    chain = [root]
+    for place in trail.places:
+        node = chain[-1]
+        chain.append(node.entries[place][1] if node.kind is Kind.MAPPING else node.items[place])
+    if value is None:
+        chain.pop()
+        made = _without(chain[-1], trail.place)
+    elif trail.rest:
+        made = _with_entry(chain[-1], str(trail.rest[0]), value)
+    elif isinstance(edit, Set):
+        made = replace(value, anchor=chain[-1].anchor)
+    else:
+        items = [] if is_null(chain[-1]) else chain[-1].items
+        made = replace(chain[-1], kind=Kind.SEQUENCE, tag="", text="", items=[*items, value])
+    parents = zip(chain[:-1], trail.places, strict=value is not None)
+    for node, place in reversed(list(parents)):
+        made = _with_child(node, place, made)
+    return made
+
+
+def _without(node: Node, place: int) -> Node:
+    entries = [pair for i, pair in enumerate(node.entries) if i != place]
+    return replace(node, entries=entries, items=[x for i, x in enumerate(node.items) if i != place])
+
+
+def _with_entry(node: Node, key: str, value: Node) -> Node:
+    entries = [*node.entries, (wished(key), value)]
+    return replace(node, kind=Kind.MAPPING, tag="", text="", entries=entries)
+
+
+def _with_child(node: Node, place: int, child: Node) -> Node:
+    if node.kind is Kind.MAPPING:
+        entries = list(node.entries)
+        entries[place] = (entries[place][0], child)
+        return replace(node, entries=entries)
+    items = list(node.items)
+    items[place] = child
+    return replace(node, items=items)
+
+
+def wished(value: Value) -> Node:
+    """The tree of `value`, as an edit wishes it."""
+    if isinstance(value, dict):
+        return _mapping([(wished(key), wished(held)) for key, held in value.items()])
+    if isinstance(value, list):
+        return _sequence([wished(held) for held in value])
+    return Wished(Kind.SCALAR, -1, -1, 0, 0, value=value)
+
+
+def _mapping(entries: list[tuple[Node, Node]]) -> Node:
+    return Node(Kind.MAPPING, -1, -1, 0, 0, entries=entries)
+
+
+def _sequence(items: list[Node]) -> Node:
+    return Node(Kind.SEQUENCE, -1, -1, 0, 0, items=items)
+
+
+def same(expected: Node | None, found: Node | None, scalar: Scalar) -> bool:
+    """Whether two trees are equal; where `expected` is Wished, by the value alone."""
+    if expected is None or found is None:
+        return expected is found
+    pairs = [(expected, found)]
+    while pairs:
+        a, b = pairs.pop()
+        if not _alike(a, b, scalar):
+            return False
+        if a.entries:
+            for (key, value), (other_key, other) in zip(a.entries, b.entries, strict=True):
+                pairs += ((key, other_key), (value, other))
+        elif a.items:
+            pairs += zip(a.items, b.items, strict=True)
+    return True
+
+
+def _alike(a: Node, b: Node, scalar: Scalar) -> bool:
+    """Whether two nodes are equal but for their children."""
+    if isinstance(a, Wished):
+        return b.kind is Kind.SCALAR and a.anchor == b.anchor and equal(a.value, scalar(b))
+    return (
+        a.kind is b.kind and a.text == b.text and a.tag == b.tag and a.anchor == b.anchor
+        and len(a.entries) == len(b.entries) and len(a.items) == len(b.items)
+    )
+
+
+def equal(a: Value, b: Value) -> bool:
+    """Whether two scalars are one value: numbers by quantity, never a boolean a number."""
+    if isinstance(a, bool) or isinstance(b, bool) or a is None or b is None:
+        return a is b
+    return a == b
+
+
+def holds(node: Node, value: Value, scalar: Scalar) -> bool:
+    """Whether `node` already holds `value` (entries in the same order)."""
+    return not node.anchor and same(wished(value), node, scalar)
+
+
+def is_null(node: Node) -> bool:
+    """Whether `node` is a null."""
+    return node.kind is Kind.SCALAR and node.tag == "null"
+
+
+def check_value(value: Value) -> None:
+    """Raise EditRefused for a number that no grammar here can write."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise EditRefused("a number that is not finite cannot be written")
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for held in value:
+            check_value(held)
+
+
+def _prove_place(old: Parsed, edit: Edit, trail: Trail, splices: Sequence[TextSplice]) -> None:
+    """Raise EditRefused unless each splice lies where this edit may write."""
+    start, end = room(old, edit, trail)
+    if any(one.start < start or one.end > end for one in splices):
+        raise doubt(trail, "a splice would lie outside the edited place")
+    kept = list(_kept(edit, trail))
+    for one in splices:
+        if any(one.start < node.end and one.end > node.start for node in kept):
+            raise doubt(trail, "a splice would touch a neighbour")
+
+
+def _kept(edit: Edit, trail: Trail) -> list[Node]:
+    """The neighbours' nodes that no splice may touch."""
+    if not trail.nodes:
+        return []
+    container = trail.node if trail.rest or not isinstance(edit, Set | Remove) else trail.parent
+    if container is None:
+        return []
+    spared = -1 if container is trail.node else trail.place
+    pairs = [pair for i, pair in enumerate(container.entries) if i != spared]
+    items = [item for i, item in enumerate(container.items) if i != spared]
+    return [node for pair in pairs for node in pair] + items
+
+
+def room(old: Parsed, edit: Edit, trail: Trail) -> tuple[int, int]:
+    """The characters between which `edit` may write.
+
+    A scalar that is replaced: itself, with the gap between it and its key (a null of YAML
+    has no characters). Else: the edited container, in block style with the gap after it.
+    """
+    if not trail.nodes:
+        return 0, len(old.text)
+    node, depth = trail.node, len(trail.nodes)
+    if isinstance(edit, Set) and not trail.rest:
+        flow = trail.parent is None or trail.parent.flow
+        if node.end > node.start and (flow or not isinstance(edit.value, list | dict)):
+            return node.start, node.end
+        start = trail.key.end if trail.key else node.start
+        return start, _limit(old, trail.nodes, trail.places)
+    if isinstance(edit, Remove) and trail.parent is not None:
+        node, depth = trail.parent, depth - 1
+    if node.flow and node.end > node.start:
+        return node.start, node.end
+    return node.start, _limit(old, trail.nodes[:depth], trail.places[: depth - 1])
+
+
+def _limit(old: Parsed, nodes: tuple[Node, ...], places: tuple[int, ...]) -> int:
+    """Where what follows the last of `nodes` begins: a sibling, a parent's close, the end."""
+    for node, place in zip(reversed(nodes[:-1]), reversed(places), strict=True):
+        after = [key.start for key, _ in node.entries[place + 1 : place + 2]]
+        after += [item.start for item in node.items[place + 1 : place + 2]]
+        if after:
+            return after[0]
+        if node.flow:
+            return node.end
+    return len(old.text)
+
+
+def _prove_comments(old: Parsed, new: Parsed, steps: Sequence[Step]) -> None:
+    """Raise EditRefused where a comment outside what is replaced or removed was lost."""
+    gone = [one for _, _, splices in steps for one in splices if one.end > one.start]
+    if any(isinstance(edit, Remove) for edit, _, _ in steps):
+        taken = [(one.start, one.end) for one in gone]
+    else:
+        whole = [trail.node for edit, trail, _ in steps if isinstance(edit, Set) and not trail.rest]
+        taken = [(node.start, node.end) for node in whole]
+    kept = Counter(
+        old.text[c.start : c.end]
+        for c in old.comments
+        if not any(start <= c.start and c.end <= end for start, end in taken)
+    )
+    found = Counter(new.text[c.start : c.end] for c in new.comments)
+    if kept - found:
+        raise doubt(steps[0][1], "a comment would be lost")
