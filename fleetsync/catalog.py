@@ -98,9 +98,7 @@ class AliasTable(Table):
     served_as: Annotated[tuple[Label, ...], LISTED] = Field(
         default=(), description="a list of the model names that the router may answer with"
     )
-    hold: Sentence = Field(
-        default="", description="why turns are held, in a few words on one line"
-    )
+    hold: Sentence = Field(default="", description="why turns are held, in a few words on one line")
 
     @field_validator("max_output_tokens")
     @classmethod

@@ -73,9 +73,14 @@ def judge(
         return model.model_validate(source.tables, context=context), ()
     except ValidationError as error:
         schema = model.model_json_schema()
-        details = error.errors(include_url=False)
+        details = [detail for detail in error.errors(include_url=False) if not _follows(detail)]
         details.sort(key=lambda detail: _line(source, detail["loc"]))
         return None, tuple(_problem(source, schema, detail) for detail in details)
+
+
+def _follows(detail: ErrorDetails) -> bool:
+    """Whether a list or table only counts as too short because some of its items are wrong."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
 def problem(source: Source, keys: tuple[str | int, ...], found: str, expected: str) -> str:

@@ -1,0 +1,64 @@
+"""What an operator should be told about a valid fleet.toml."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+
+from fleetsync.catalog import Policy
+from fleetsync.fleetfile import CLIENTS, FleetTable
+from fleetsync.tables import dotted
+
+_NOT_YET = "is accepted, its feature is not in this version"
+_LATER_POLICY = ("dangling", "manage_max_output", "manage_reasoning", "preset")
+
+
+def notices(fleet: FleetTable, adapters: Collection[str]) -> Iterator[str]:
+    """One line for each key whose feature is not there yet, and for each likely slip."""
+    for key in _pending_keys(fleet):
+        yield f"{key} {_NOT_YET}"
+    for client in CLIENTS:
+        hosts = [name for name, host in fleet.hosts.items() if client in host.clients]
+        if hosts and client not in adapters:
+            yield f'"{client}" in clients ({", ".join(hosts)}) {_NOT_YET}'
+    yield from _tables_without_effect(fleet)
+    yield from _shared_accounts(fleet)
+
+
+def _pending_keys(fleet: FleetTable) -> Iterator[str]:
+    if fleet.smoke.aliases:
+        yield "smoke.aliases"
+    if fleet.catalog_source is not None:
+        yield "catalog_source"
+    default = Policy()
+    for keys, policy in _policies(fleet):
+        for key in _LATER_POLICY:
+            if getattr(policy, key) != getattr(default, key):
+                yield dotted((*keys, "policy", key))
+
+
+def _policies(fleet: FleetTable) -> Iterator[tuple[tuple[str, ...], Policy]]:
+    yield (), fleet.policy
+    for client, table in fleet.clients.items():
+        yield ("clients", client), table.policy
+    for name, host in fleet.hosts.items():
+        yield ("hosts", name), host.policy
+        for client, own in host.client_tables():
+            yield ("hosts", name, client), own.policy
+
+
+def _tables_without_effect(fleet: FleetTable) -> Iterator[str]:
+    for name, host in fleet.hosts.items():
+        for client, _ in host.client_tables():
+            if client not in host.clients:
+                key = dotted(("hosts", name, client))
+                yield f"{key} has no effect: the host's clients do not list {client}"
+
+
+def _shared_accounts(fleet: FleetTable) -> Iterator[str]:
+    accounts: dict[tuple[str, str | None, int | None], list[str]] = defaultdict(list)
+    for name, host in fleet.hosts.items():
+        accounts[(host.address or name).lower(), host.user, host.port].append(name)
+    for names in accounts.values():
+        if len(names) > 1:
+            yield f"hosts {', '.join(names)} are the same account: one address, user and port"
