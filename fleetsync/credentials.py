@@ -46,34 +46,13 @@ def places(name: str) -> tuple[Place, ...]:
     )
 
 
-def describe(place: Place) -> str:
-    """A place in the operator's words."""
-    match place.kind:
-        case PlaceKind.SESSION:
-            return f"{place.name} in the environment of an ssh command"
-        case PlaceKind.LOGIN:
-            return f"{place.name} in the login shell's environment"
-        case PlaceKind.INTERACTIVE:
-            return f"{place.name} in an interactive shell's environment"
-        case PlaceKind.USER_MANAGER:
-            return f"{place.name} in the systemd user manager's environment"
-        case PlaceKind.JSON:
-            return f"{place.where} {'.'.join(place.name.split(chr(31)))}"
-        case PlaceKind.FILE:
-            return place.where
-        case PlaceKind.DOTENV:
-            return f"{place.name} in {place.where}"
-        case PlaceKind.MENTION:
-            return f"{place.name} mentioned in {place.where}"
-
-
 def trace(
     credential: Credential, name: str, answers: Mapping[Question, Answer]
 ) -> tuple[TraceRow, ...]:
     """The client's own places first, then the host-wide ones that were asked about."""
     own = tuple(_row(look.place, look.fact, opens=look.opens) for look in credential.trace)
     seen = {look.place for look in credential.trace}
-    found = ((describe(place), answers.get(place)) for place in places(name))
+    found = ((place.told, answers.get(place)) for place in places(name))
     explaining = tuple(
         _row(place, fact, explains=True)
         for place, fact in found

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from fleetsync.adapter import FileEdit, Planned
 from fleetsync.documents import parse
 from fleetsync.outcome import ChangeRow, FileDiff
-from fleetsync.redact import mask, printable
+from fleetsync.redact import mask, printable, words
 
 CONTEXT = 3
 """Lines shown around each change."""
@@ -17,8 +17,13 @@ CONTEXT = 3
 def rows(planned: Planned) -> tuple[ChangeRow, ...]:
     """The managed values that change. Each value is the operator's or a managed one."""
     return tuple(
-        ChangeRow(c.file, printable(c.subject), c.key, c.before, c.after) for c in planned.changes
+        ChangeRow(c.file, printable(c.subject), printable(c.key), _value(c.before), _value(c.after))
+        for c in planned.changes
     )
+
+
+def _value(text: str | None) -> str | None:
+    return None if text is None else words(text, limit=80)
 
 
 def diffs(planned: Planned, known: Collection[str]) -> tuple[FileDiff, ...]:
@@ -53,7 +58,8 @@ def unified(before: Sequence[str], after: Sequence[str], name: str) -> Iterator[
     skip = max(0, head - CONTEXT)
     keep = max(0, tail - CONTEXT)
     old, new = before[skip : len(before) - keep], after[skip : len(after) - keep]
-    groups = list(difflib.SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT))
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    groups = list(matcher.get_grouped_opcodes(CONTEXT))
     if groups:
         yield f"--- {name}\n+++ {name} (planned)\n"
     for group in groups:

@@ -115,6 +115,27 @@ class Place:
     where: str
     name: str
 
+    @property
+    def told(self) -> str:
+        """The place in the operator's words."""
+        match self.kind:
+            case PlaceKind.SESSION:
+                return f"{self.name} in the environment of an ssh command"
+            case PlaceKind.LOGIN:
+                return f"{self.name} in the login shell's environment"
+            case PlaceKind.INTERACTIVE:
+                return f"{self.name} in an interactive shell's environment"
+            case PlaceKind.USER_MANAGER:
+                return f"{self.name} in the systemd user manager's environment"
+            case PlaceKind.JSON:
+                return f"{self.where} {'.'.join(self.name.split(chr(31)))}"
+            case PlaceKind.FILE:
+                return self.where
+            case PlaceKind.DOTENV:
+                return f"{self.name} in {self.where}"
+            case PlaceKind.MENTION:
+                return f"{self.name} mentioned in {self.where}"
+
 
 @dataclass(frozen=True, slots=True)
 class State:

@@ -2,57 +2,35 @@
 
 from __future__ import annotations
 
-import enum
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
-from fleetsync.adapter import Wish
+from fleetsync.errors import (
+    AuthenticationRefused,
+    Away,
+    FleetsyncError,
+    HostKeyRefused,
+    Lost,
+)
 from fleetsync.inventory import Host
-from fleetsync.outcome import HostResult
+from fleetsync.job import Approved, Job, Run, Step
+from fleetsync.outcome import HostResult, Outcome
+from fleetsync.probe import Salts
+from fleetsync.redact import words
+from fleetsync.remote import Remote
 
+_OUTCOMES: tuple[tuple[type[FleetsyncError], Outcome], ...] = (
+    (Away, Outcome.AWAY),
+    (HostKeyRefused, Outcome.REFUSED),
+    (AuthenticationRefused, Outcome.REFUSED),
+    (Lost, Outcome.UNKNOWN),
+    (FleetsyncError, Outcome.FAILED),
+)
 
-class Step(enum.Enum):
-    """What is done on each host."""
-
-    PREVIEW = "preview"
-    APPLY = "apply"
-    VERIFY = "verify"
-    DOCTOR = "doctor"
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What all jobs of one run share; it is written into manifests and receipts.
-
-    `identity` names the run; `operator` is user@machine; `generation` the catalog's.
-    """
-
-    identity: str
-    operator: str
-    controller: str
-    generation: str
-    seconds: float = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Approved:
-    """One file of a plan the operator saw: apply refuses where it would differ."""
-
-    target: str
-    path: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One host's step; picklable. `approved` None: nothing was previewed before."""
-
-    step: Step
-    run: Run
-    host: Host
-    wishes: tuple[Wish, ...]
-    approved: tuple[Approved, ...] | None = None
+Connect = Callable[[Host, float], Remote]
+"""Makes the remote of a host; the number bounds connecting, in seconds."""
 
 
 def run(
@@ -61,9 +39,82 @@ def run(
     workers: int,
     started: Callable[[str], None],
     finished: Callable[[HostResult], None],
+    stopped: Callable[[], bool] = lambda: False,
+    connect: Connect | None = None,
 ) -> tuple[HostResult, ...]:
     """Do every job, at most `workers` at a time; results in the order of `jobs`.
 
-    `started` and `finished` are called from worker threads, for progress only.
+    `started` and `finished` are called from worker threads, for progress only. Once
+    `stopped` says so no further job is started; those are left out of the results.
     """
-    raise NotImplementedError
+    salts = Salts.fresh()
+
+    def one(job: Job) -> HostResult | None:
+        if stopped():
+            return None
+        started(job.host.name)
+        result = settle(job, salts, connect or _by_ssh)
+        finished(result)
+        return result
+
+    with ThreadPoolExecutor(max_workers=max(1, min(workers, len(jobs)))) as pool:
+        return tuple(result for result in pool.map(one, jobs) if result is not None)
+
+
+def settle(job: Job, salts: Salts, connect: Connect) -> HostResult:
+    """One host's step; whatever goes wrong becomes this host's outcome and no other's."""
+    if job.host.hold:
+        return HostResult(
+            job.host.name, outcome=Outcome.HELD, reason=job.host.hold,
+            step="remove `hold` from the inventory when it is over",
+        )
+    began = time.monotonic()
+    try:
+        result = _step(job, salts, connect)
+    except FleetsyncError as error:
+        result = _failed(job, error)
+    except Exception as error:  # a fault in one host's step must not end the others
+        result = HostResult(
+            job.host.name,
+            outcome=Outcome.FAILED,
+            reason=f"a bug in fleetsync: {type(error).__name__}",
+            step="run it again with --debug and report it",
+            bug=_where(error),
+        )
+    return replace(result, seconds=round(time.monotonic() - began, 3))
+
+
+def _step(job: Job, salts: Salts, connect: Connect) -> HostResult:
+    from fleetsync.step import do
+
+    remote = connect(job.host, job.run.seconds)
+    try:
+        return do(job, remote, salts)
+    finally:
+        remote.close()
+
+
+def _by_ssh(host: Host, seconds: float) -> Remote:
+    from fleetsync.ssh import remote_of
+
+    return remote_of(host, seconds)
+
+
+def _failed(job: Job, error: FleetsyncError) -> HostResult:
+    outcome = next(outcome for kind, outcome in _OUTCOMES if isinstance(error, kind))
+    reason = words(error.message, limit=600)
+    return HostResult(job.host.name, outcome=outcome, reason=reason, step=error.hint)
+
+
+def _where(error: Exception) -> tuple[str, ...]:
+    """The places a fault went through: no values, which could be a client's."""
+    places: list[str] = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        places.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {code.co_name}")
+        trace = trace.tb_next
+    return tuple(places)
+
+
+__all__ = ["Approved", "Connect", "Job", "Run", "Step", "run", "settle"]

@@ -145,6 +145,8 @@ class HostResult:
     account: AccountRow | None = None
     """who answered; set wherever the host was reached"""
     seconds: float = 0.0
+    bug: tuple[str, ...] = ()
+    """the places a fault in fleetsync went through, without values"""
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:

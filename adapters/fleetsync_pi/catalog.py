@@ -1,0 +1,156 @@
+"""What Pi's models.json must hold, and what that takes out of settings.json.
+
+Managed: contextWindow, maxTokens, input, reasoning and the catalog's compat keys of the
+router's own entries. Everything else in both files is the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from fleetsync.adapter import Planned, Target, Wish
+from fleetsync.catalog import Alias
+from fleetsync.documents import MISSING, Document, Path, Value
+from fleetsync.errors import EditRefused
+
+from .draft import MODELS, Draft, document, spell
+from .router import entry_path, models_path, provider_path, unfit
+from .settings import Settings, still_named
+from .versions import Version
+
+DEFAULTS: Mapping[str, Value] = {"reasoning": False, "input": ["text"]}
+"""What Pi takes where an entry says nothing (1.6.0 and 0.73.1). The two limits have
+defaults as well (128000 and 16384 tokens), but are always written out."""
+
+
+def wished(alias: Alias) -> dict[str, Value]:
+    """The managed fields of one alias in Pi's words."""
+    fields: dict[str, Value] = {
+        "contextWindow": alias.context_window,
+        "maxTokens": alias.max_output_tokens,
+        "input": list(alias.input),
+        "reasoning": alias.reasoning,
+    }
+    if alias.compat:
+        fields["compat"] = {camel(key): _plain(value) for key, value in alias.compat.items()}
+    return fields
+
+
+def camel(key: str) -> str:
+    """`supports_usage_in_streaming` as Pi spells it: supportsUsageInStreaming."""
+    head, *tail = key.split("_")
+    return head + "".join(part[:1].upper() + part[1:] for part in tail)
+
+
+def _plain(value: bool | int | str | tuple[str, ...]) -> Value:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def plan(target: Target, versions: tuple[Version, ...]) -> Planned:
+    """What must change in both files. Raises Unreadable or EditRefused."""
+    wish, file = target.wish, target.files[MODELS]
+    found = document(file, MODELS)
+    if found is None:
+        raise EditRefused("models.json is absent")
+    settings = Settings.of(target)
+    refusals = tuple(unfit(wish, found, versions))
+    if not isinstance(found.value(provider_path(wish)), dict):
+        return Planned(refusals=refusals)
+    draft = Draft(file, MODELS, found)
+    for alias in wish.aliases:
+        _sync(draft, wish, alias)
+    leaving = tuple(name for name in _ids(found, wish) if name not in wish.known)
+    notes = (*_overridden(found, wish, versions), *settings.unlisted(draft.added))
+    if wish.policy.prune and leaving:
+        return _pruned(draft, settings, leaving, Planned(notes=notes, refusals=refusals))
+    return Planned(draft.finish(), tuple(draft.changes), (*notes, *_left(leaving)), refusals)
+
+
+def _pruned(draft: Draft, settings: Settings, leaving: tuple[str, ...], so_far: Planned) -> Planned:
+    """The plan with the entries of aliases that left taken out, and what named them."""
+    wish = settings.wish
+    for alias in leaving:
+        draft.remove(alias, "entry", entry_path(wish, alias), "present")
+    dangling = tuple(settings.dangling(leaving))
+    refusals = so_far.refusals
+    if dangling and wish.policy.dangling == "refuse":
+        refusals = (*refusals, still_named(dangling))
+    drafts = (draft, *settings.pruned(leaving))
+    return Planned(
+        tuple(edit for each in drafts for edit in each.finish()),
+        tuple(change for each in drafts for change in each.changes),
+        (*so_far.notes, *dangling),
+        refusals,
+    )
+
+
+def _sync(draft: Draft, wish: Wish, alias: Alias) -> None:
+    path, fields = entry_path(wish, alias.name), wished(alias)
+    draft.managed += _managed(path, fields)
+    if draft.document.value(path) is MISSING:
+        draft.add(alias.name, models_path(wish), {"id": alias.name, **fields})
+        return
+    for key, value in fields.items():
+        if isinstance(value, dict):
+            for name, wanted in value.items():
+                if _compat(draft.document, wish, path, name) != wanted:
+                    draft.put(alias.name, f"{key}.{name}", (*path, key, name), wanted)
+        elif not same(key, draft.document.value((*path, key)), value):
+            draft.put(alias.name, key, (*path, key), value)
+
+
+def _managed(path: Path, fields: Mapping[str, Value]) -> Iterator[Path]:
+    yield (*path, "id")
+    for key, value in fields.items():
+        if isinstance(value, dict):
+            yield from ((*path, key, name) for name in value)
+        else:
+            yield (*path, key)
+
+
+def same(key: str, found: object, wanted: object) -> bool:
+    """Whether Pi would use `wanted` for a field that holds `found` (or MISSING)."""
+    if found is MISSING:
+        found = DEFAULTS.get(key, MISSING)
+    if key == "input" and isinstance(found, list) and isinstance(wanted, list):
+        return set(map(str, found)) == set(map(str, wanted))
+    if isinstance(found, bool) or isinstance(wanted, bool):
+        return found is wanted
+    return found == wanted
+
+
+def _compat(document: Document, wish: Wish, path: Path, name: str) -> object:
+    """Pi lays an entry's compat over its provider's, key by key (0.73.1, 1.6.0)."""
+    own = document.value((*path, "compat", name))
+    return own if own is not MISSING else document.value((*provider_path(wish), "compat", name))
+
+
+def _ids(found: Document, wish: Wish) -> tuple[str, ...]:
+    rows = found.value(models_path(wish))
+    ids = (row.get("id") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+    return tuple(name for name in ids if isinstance(name, str))
+
+
+def overrides(found: Document, wish: Wish, alias: Alias) -> dict[str, Value]:
+    """The managed fields that the user's modelOverrides hide for `alias`."""
+    own = found.value((*provider_path(wish), "modelOverrides", alias.name))
+    mine = wished(alias)
+    return {k: v for k, v in own.items() if k in mine} if isinstance(own, dict) else {}
+
+
+def _overridden(found: Document, wish: Wish, versions: tuple[Version, ...]) -> Iterator[str]:
+    applies = any(version.overrides_apply for version in versions)
+    verdict = "Pi uses that instead; it is left alone" if applies else "this Pi ignores it"
+    for alias in wish.aliases:
+        hidden = overrides(found, wish, alias)
+        told = ", ".join(
+            key if isinstance(value, dict) else f"{key} {spell(value)}"
+            for key, value in hidden.items()
+        )
+        if told:
+            yield f"{alias.name}: overridden by the user's modelOverrides ({told}): {verdict}"
+
+
+def _left(leaving: tuple[str, ...]) -> Iterator[str]:
+    if leaving:
+        yield f"not in the catalog, left alone (policy prune = false): {', '.join(leaving)}"

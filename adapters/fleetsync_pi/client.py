@@ -1,0 +1,265 @@
+"""The Pi adapter: which facts it needs, what its target is, and what must change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from fleetsync.adapter import (
+    Command,
+    Credential,
+    Done,
+    Loaded,
+    Planned,
+    Refusal,
+    Target,
+    Wish,
+)
+from fleetsync.documents import Document
+from fleetsync.errors import DocumentError
+from fleetsync.facts import (
+    Facts,
+    FileFact,
+    FileKind,
+    Installation,
+    Locate,
+    PlaceFact,
+    Question,
+    Read,
+    Variable,
+    VariableFact,
+)
+
+from . import catalog, loader, router
+from .credential import Sources, api_key, auth_place, environment, judge, variables
+from .draft import MODELS, SETTINGS, document
+from .versions import PACKAGES, RUNTIMES, Version, parse, too_old
+
+_AGENT_DIR = Variable("PI_CODING_AGENT_DIR")
+_DEFAULT_DIR = "~/.pi/agent"
+
+
+class PiAdapter:
+    """Pi keeps its contract in `models.json` of its agent directory: one target a host."""
+
+    name = "pi"
+
+    def questions(self, wish: Wish, facts: Facts) -> frozenset[Question]:
+        """Both files, auth.json's entry, the variables, the installations."""
+        directory = _directory(facts)
+        names = frozenset({wish.credential}) | _named(wish, facts, directory)
+        return frozenset({
+            _AGENT_DIR,
+            _locate(wish),
+            _read(directory, MODELS),
+            _read(directory, SETTINGS),
+            auth_place(directory, wish.provider),
+            *environment(wish, names),
+        })
+
+    def targets(self, wish: Wish, facts: Facts) -> tuple[Target, ...]:
+        """The one target; every installation on the host shares its directory."""
+        directory = _directory(facts)
+        files = {role: _file(facts, directory, role) for role in (MODELS, SETTINGS)}
+        found = _installations(wish, facts)
+        installations = tuple(i for i in found if i.package in PACKAGES)
+        sources = _sources(wish, facts, directory, files[MODELS])
+        return (Target(
+            client=self.name,
+            name=self.name,
+            wish=wish,
+            files=files,
+            installations=installations,
+            credential=_gate(sources, installations),
+            refusals=(*_wandering(facts), *_refusals(wish, files, found)),
+            notes=tuple(_notes(facts, files, installations)),
+            absent="" if installations or wish.options.get("commands") else _absent(found),
+        ),)
+
+    def plan(self, target: Target) -> Planned:
+        """The edits of models.json, and of settings.json where aliases leave."""
+        return catalog.plan(target, _versions(target.installations))
+
+    def loaders(self, target: Target, planned: Planned) -> tuple[Command, ...]:
+        """Pi's RPC question, put to every installation."""
+        return tuple(loader.command(target, one) for one in target.installations)
+
+    def loaded(self, target: Target, planned: Planned, done: tuple[Done, ...]) -> Loaded:
+        """Whether every installation reports exactly the wished contract."""
+        return loader.judge(target, planned, done)
+
+
+def _directory(facts: Facts) -> str:
+    """Pi's agent directory: PI_CODING_AGENT_DIR where set and not empty (1.6.0)."""
+    answer = facts.answers.get(_AGENT_DIR)
+    value = (answer.value or "") if isinstance(answer, VariableFact) else ""
+    return value.rstrip("/") or "/" if value.startswith(("/", "~/")) else _DEFAULT_DIR
+
+
+def _wandering(facts: Facts) -> Iterator[Refusal]:
+    answer = facts.answers.get(_AGENT_DIR)
+    value = (answer.value or "") if isinstance(answer, VariableFact) else ""
+    if value and not value.startswith(("/", "~/")):
+        yield Refusal(
+            f"PI_CODING_AGENT_DIR is the relative path {value}: it depends on where Pi is started",
+            "make it absolute on the host",
+        )
+
+
+def _read(directory: str, role: str) -> Read:
+    return Read(f"{directory}/{role}.json")
+
+
+def _locate(wish: Wish) -> Locate:
+    commands = wish.options.get("commands") or ()
+    return Locate(("pi",), PACKAGES, RUNTIMES, tuple(tuple(argv) for argv in commands))
+
+
+def _installations(wish: Wish, facts: Facts) -> tuple[Installation, ...]:
+    answer = facts.answers.get(_locate(wish), ())
+    rows = answer if isinstance(answer, tuple) else ()
+    return tuple(row for row in rows if isinstance(row, Installation))
+
+
+def _file(facts: Facts, directory: str, role: str) -> FileFact:
+    answer = facts.answers.get(_read(directory, role), ())
+    rows = answer if isinstance(answer, tuple) else ()
+    files = [row for row in rows if isinstance(row, FileFact)]
+    return files[0] if files else FileFact(f"{directory}/{role}.json", FileKind.ABSENT)
+
+
+def _readable(fact: FileFact) -> Document | None:
+    try:
+        return document(fact, MODELS)
+    except DocumentError:
+        return None
+
+
+def _api_key(fact: FileFact, provider: str) -> str | None:
+    try:
+        return api_key(_readable(fact), provider)
+    except DocumentError:
+        return None
+
+
+def _sources(wish: Wish, facts: Facts, directory: str, models: FileFact) -> Sources:
+    key = _api_key(models, wish.provider)
+    return Sources(wish, facts, auth_place(directory, wish.provider), models.path, key)
+
+
+def _named(wish: Wish, facts: Facts, directory: str) -> frozenset[str]:
+    """The variables that this host's files name for the key."""
+    key = _api_key(_file(facts, directory, MODELS), wish.provider)
+    auth = facts.answers.get(auth_place(directory, wish.provider))
+    named = {auth.detail} if isinstance(auth, PlaceFact) and _is_reference(auth) else set()
+    return variables(key) | named
+
+
+def _is_reference(fact: PlaceFact) -> bool:
+    return fact.verdict.value == "reference" and bool(fact.detail)
+
+
+def _gate(sources: Sources, installations: tuple[Installation, ...]) -> Credential:
+    """The gate must be open for each installation; the first closed one speaks."""
+    judged = [judge(sources, version) for version in _versions(installations)]
+    closed = [credential for credential in judged if not credential.opens]
+    if not judged:
+        return Credential((), "", "")
+    return (closed or judged)[0]
+
+
+def _versions(installations: tuple[Installation, ...]) -> tuple[Version, ...]:
+    found = (parse(installation.version) for installation in installations)
+    return tuple(version for version in found if version is not None)
+
+
+def _absent(found: tuple[Installation, ...]) -> str:
+    others = ", ".join(one.path for one in found)
+    looked = "PATH, the login shell's PATH and the known places"
+    if others:
+        return f"{others} is not Pi (no package.json of {PACKAGES[0]} above it)"
+    return f"no `pi` in {looked}"
+
+
+def _refusals(
+    wish: Wish, files: Mapping[str, FileFact], found: tuple[Installation, ...]
+) -> Iterator[Refusal]:
+    for one in found:
+        explicit = one.found == "inventory"
+        if one.problem and (explicit or one.package in PACKAGES):
+            yield Refusal(f"{' '.join(one.argv)}: {one.problem}", "correct it on the host, or "
+                          "name the launcher in the inventory: [hosts.NAME.pi] commands")
+        elif explicit and one.package not in PACKAGES:
+            yield Refusal(f"{' '.join(one.argv)} does not lead to a Pi package",
+                          "correct [hosts.NAME.pi] commands in the inventory")
+        elif one.package in PACKAGES:
+            yield from _version_refusals(one)
+    yield from _file_refusals(files, _versions(found), wish)
+
+
+def _version_refusals(one: Installation) -> Iterator[Refusal]:
+    version = parse(one.version)
+    if version is None:
+        yield Refusal(f"{one.path}: its package.json gives no version", "reinstall Pi there")
+    elif too_old(one.interpreter_version, version.node):
+        needed = ".".join(map(str, version.node))
+        yield Refusal(
+            f"{one.interpreter} is Node {one.interpreter_version}; Pi {one.version} needs {needed}",
+            "update Node there, or name a launcher with a newer one in [hosts.NAME.pi] commands",
+        )
+
+
+def _file_refusals(
+    files: Mapping[str, FileFact], versions: tuple[Version, ...], wish: Wish
+) -> Iterator[Refusal]:
+    models = files[MODELS]
+    if models.kind is FileKind.ABSENT:
+        yield Refusal(
+            f"{models.path} is absent, so Pi has no provider {wish.provider}",
+            'create it on the host with {"providers": {…}} and this provider in it:\n'
+            + router.stanza(wish, versions),
+        )
+    for role, fact in files.items():
+        if fact.kind not in (FileKind.FILE, FileKind.ABSENT):
+            yield Refusal(f"{fact.path}: {fact.kind.value}", "repair it on the host")
+        elif fact.over_cap:
+            yield Refusal(f"{fact.path} has {fact.size} bytes, more than we read", "look into it")
+        else:
+            yield from _unreadable(fact, role, versions)
+
+
+def _unreadable(fact: FileFact, role: str, versions: tuple[Version, ...]) -> Iterator[Refusal]:
+    try:
+        found = document(fact, role)
+    except DocumentError as error:
+        yield Refusal(f"{fact.path}: {error.message}", error.hint or "Pi cannot read it either")
+        return
+    blind = [v.text for v in versions if not v.reads_bom]
+    if found is not None and "bom" in found.features and blind:
+        yield Refusal(
+            f"{fact.path} begins with a byte order mark, which Pi {', '.join(blind)} cannot read",
+            "save it as UTF-8 without one",
+        )
+
+
+def _notes(
+    facts: Facts, files: Mapping[str, FileFact], installations: tuple[Installation, ...]
+) -> Iterator[str]:
+    answer = facts.answers.get(_AGENT_DIR)
+    if isinstance(answer, VariableFact) and answer.value:
+        yield f"agent directory {_directory(facts)} (PI_CODING_AGENT_DIR)"
+        if answer.session != answer.login and answer.session and answer.login:
+            yield f"PI_CODING_AGENT_DIR is {answer.session} in an ssh command: that one is not used"
+    if len(installations) > 1:
+        told = ", ".join(f"{one.path} ({one.version})" for one in installations)
+        yield f"{len(installations)} installations share this agent directory: {told}"
+    for fact in files.values():
+        if fact.is_link:
+            yield (
+                f"{fact.path} is a link: {fact.real} is edited and the link kept; "
+                "whatever manages that file may put it back"
+            )
+    for version in _versions(installations):
+        if version.notice:
+            yield version.notice
+        if version.rewrites_models:
+            yield f"Pi {version.text} rewrites models.json at every start and drops its comments"

@@ -1,0 +1,87 @@
+"""Edits of one file while they are gathered, each beside what is shown of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fleetsync.adapter import Change, FileEdit
+from fleetsync.documents import (
+    MISSING,
+    Append,
+    Dialect,
+    Document,
+    Edit,
+    Path,
+    Remove,
+    Set,
+    Value,
+    parse,
+)
+from fleetsync.facts import FileFact, Sealed
+
+MODELS, SETTINGS = "models", "settings"
+DIALECTS = {MODELS: Dialect.JSON_COMMENTS, SETTINGS: Dialect.JSON}
+"""models.json may hold `//` comments and trailing commas, settings.json may not (1.6.0)."""
+
+
+def document(fact: FileFact, role: str) -> Document | None:
+    """The parsed file, None where it is absent. Raises Unreadable."""
+    return None if fact.content is None else parse(fact.content.reveal(), DIALECTS[role])
+
+
+def spell(value: object) -> str:
+    """A managed value as it is shown: numbers bare, lists as `text, image`."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ", ".join(map(spell, value)) or "(empty)"
+    return "null" if value is None else str(value)
+
+
+@dataclass(slots=True)
+class Draft:
+    """What shall become of one file. `managed` are the paths that may be shown."""
+
+    file: FileFact
+    role: str
+    document: Document
+    edits: list[Edit] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    managed: list[Path] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+    def put(self, subject: str, key: str, path: Path, value: Value) -> None:
+        """Make `path` hold `value`, shown as `subject  key  before -> after`."""
+        before = self.document.value(path)
+        self.edits.append(Set(path, value))
+        self._show(subject, key, None if before is MISSING else spell(before), spell(value))
+
+    def add(self, subject: str, path: Path, entry: Mapping[str, Value]) -> None:
+        """Add `entry` to the list at `path`, shown field by field."""
+        self.edits.append(Append(path, dict(entry)))
+        self.added.append(subject)
+        for key, value in entry.items():
+            if isinstance(value, dict):
+                for name, inner in value.items():
+                    self._show(subject, f"{key}.{name}", None, spell(inner))
+            else:
+                self._show(subject, key, None, spell(value))
+
+    def remove(self, subject: str, key: str, path: Path, before: str) -> None:
+        """Take the node at `path` out, shown as `subject  key  before -> (gone)`."""
+        self.edits.append(Remove(path))
+        self.managed.append(path)
+        self._show(subject, key, before, None)
+
+    def _show(self, subject: str, key: str, before: str | None, after: str | None) -> None:
+        self.changes.append(Change(self.file.path, subject, key, before, after))
+
+    def finish(self) -> tuple[FileEdit, ...]:
+        """The proved edit; nothing where nothing changes. Raises EditRefused."""
+        edited = self.document.edit(self.edits)
+        if not edited.splices:
+            return ()
+        after = Sealed(edited.data)
+        dialect = DIALECTS[self.role]
+        return (FileEdit(self.file, dialect, edited.splices, after, tuple(self.managed)),)

@@ -1,0 +1,64 @@
+"""What is done on one host: preview, apply, verify, doctor.
+
+Each is a function from a picklable job to a picklable result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fleetsync import registry
+from fleetsync.apply import apply
+from fleetsync.job import Job, Step
+from fleetsync.look import Look, Session, ask_loader, host_result, look, target_result
+from fleetsync.outcome import HostResult, Outcome, TargetResult
+from fleetsync.plan import Plan
+from fleetsync.probe import Salts
+from fleetsync.remote import Reader, Remote, Runner, Writer
+
+
+def do(job: Job, remote: Remote, salts: Salts) -> HostResult:
+    """Do the step of `job` over `remote`. Raises HostError where the host as a whole
+    gives no answer; what concerns one target is in its result."""
+    adapters = registry.discover()
+    pairs = tuple((adapters[wish.client], wish) for wish in job.wishes if wish.client in adapters)
+    remote.connect()
+    notices = tuple(getattr(remote, "notices", ()))
+    session = Session(job, Reader(remote, job.run.seconds), salts, pairs, notices)
+    match job.step:
+        case Step.PREVIEW:
+            return preview(session)
+        case Step.VERIFY | Step.DOCTOR:
+            return verify(session, Runner(remote))
+        case Step.APPLY:
+            return apply(session, Runner(remote), Writer(remote))
+
+
+def preview(session: Session) -> HostResult:
+    """What would change; it holds nothing that could run a client program or write."""
+    seen = look(session)
+    results = tuple(target_result(session, seen, plan) for plan in seen.plans)
+    return host_result(session, seen, results)
+
+
+def verify(session: Session, runner: Runner) -> HostResult:
+    """Whether every target is in step, and its client's own loader sees that."""
+    seen = look(session)
+    results = tuple(_proved(session, runner, seen, plan) for plan in seen.plans)
+    return host_result(session, seen, results)
+
+
+def _proved(session: Session, runner: Runner, seen: Look, plan: Plan) -> TargetResult:
+    result = target_result(session, seen, plan)
+    if plan.outcome is not Outcome.IN_STEP:
+        return result
+    loaded = ask_loader(runner, plan)
+    if loaded.agrees:
+        return replace(result, loader="agrees", notes=(*result.notes, *loaded.notes))
+    return replace(
+        result,
+        outcome=Outcome.FAILED,
+        loader=loaded.reason,
+        reason=f"the file is in step, but its client does not see that: {loaded.reason}",
+        step="look at the client's own messages on the host",
+    )
