@@ -178,6 +178,8 @@ class Done:
     stderr: Sealed = Sealed(b"")
     digests: tuple[tuple[str, str], ...] = ()
     problem: str = ""
+    swept: int = 0
+    """processes that had left the program's group and were ended all the same"""
 
 
 @dataclass(frozen=True, slots=True)
