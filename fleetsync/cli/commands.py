@@ -1,0 +1,43 @@
+"""The commands that look at a fleet and change nothing: call, print, report."""
+
+from __future__ import annotations
+
+from fleetsync.cli.answers import ending, look, report, show
+from fleetsync.cli.doctor import examination
+from fleetsync.cli.options import Options
+from fleetsync.cli.output import Output, Report
+from fleetsync.cli.render import drifting
+from fleetsync.cli.selection import Selection
+from fleetsync.fleet import Step
+
+
+def preview(
+    selection: Selection, options: Options, output: Output, *, drift_is_3: bool
+) -> Report:
+    """Show what apply would change; change nothing."""
+    return _compare(Step.PREVIEW, selection, options, output, drift_is_3=drift_is_3)
+
+
+def verify(selection: Selection, options: Options, output: Output) -> Report:
+    """Tell whether every target holds the catalog; drift is exit code 3."""
+    return _compare(Step.VERIFY, selection, options, output, drift_is_3=True)
+
+
+def _compare(
+    step: Step, selection: Selection, options: Options, output: Output, *, drift_is_3: bool
+) -> Report:
+    seen = look(step, selection, options, output)
+    show(seen, options, output)
+    ready = drifting(seen.hosts)
+    if ready:
+        output.answer(f"next: {selection.command('apply', ready)}")
+    return report(step.value, selection, seen, drift_is_3=drift_is_3)
+
+
+def doctor(selection: Selection, options: Options, output: Output) -> Report:
+    """Show what was found on every host, with one next step for each target."""
+    seen = look(Step.DOCTOR, selection, options, output)
+    output.answer(
+        *examination(seen.hosts, quiet=options.quiet, paint=output.paint), *ending(seen)
+    )
+    return report("doctor", selection, seen)

@@ -1,0 +1,77 @@
+"""What doctor says of a host: all that was found, and one next step for each target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fleetsync.cli.output import Paint, cell, plain
+from fleetsync.cli.render import Entry, entries, files, headlines, installations, trace
+from fleetsync.outcome import AccountRow, HostResult, Outcome, TargetResult
+
+
+def examination(
+    hosts: Sequence[HostResult], *, quiet: bool, paint: Paint = plain
+) -> Iterator[str]:
+    """Every host; with `quiet` only the headlines of what is not in step."""
+    for host in hosts:
+        found = entries(host)
+        if quiet:
+            yield from headlines([e for e in found if e.outcome is not Outcome.IN_STEP], paint)
+            continue
+        yield from _host(host)
+        for entry, line in zip(found, headlines(found, paint), strict=True):
+            yield line
+            yield from _findings(entry)
+
+
+def _host(host: HostResult) -> Iterator[str]:
+    if host.account:
+        yield f"{host.host}  reachable in {host.seconds:.1f} s as {cell(host.account.user)}"
+        yield from _account(host.account)
+    elif host.outcome is None:
+        yield f"{host.host}  reachable in {host.seconds:.1f} s"
+    yield from (f"  interrupted transaction: {cell(line)}" for line in host.interrupted)
+    if host.outcome is None:
+        yield from (f"  note: {cell(note)}" for note in host.notes)
+
+
+def _account(account: AccountRow) -> Iterator[str]:
+    noise = "; its start-up files print into ssh commands" if account.noise else ""
+    yield f"  system  {cell(account.system)}, home {cell(account.home)}"
+    yield f"  shell   {cell(account.shell)}{noise}"
+    locked = f"; locked by {cell(account.locked_by)}" if account.locked_by else ""
+    last = f"; last change: {cell(account.last)}" if account.last else "; no change of ours yet"
+    if account.state:
+        yield f"  state   {cell(account.state)}{last}{locked}"
+
+
+def _findings(entry: Entry) -> Iterator[str]:
+    yield from (f"  {cell(line)}" for line in entry.reason.split("\n")[1:])
+    if entry.target:
+        yield from _target(entry.target)
+    yield from (f"  note: {cell(note)}" for note in entry.notes)
+    yield f"  next: {cell(entry.step or _step(entry))}"
+
+
+def _target(target: TargetResult) -> Iterator[str]:
+    yield from installations(target.installations)
+    yield from (
+        f"  interpreter of {cell(row.launcher)}: {cell(row.interpreter)} "
+        f"{cell(row.interpreter_version or '(version unknown)')}"
+        for row in target.installations
+        if row.interpreter
+    )
+    yield from files(target.files)
+    yield from trace(target.trace)
+
+
+def _step(entry: Entry) -> str:
+    match entry.outcome:
+        case Outcome.IN_STEP:
+            return "nothing to do"
+        case Outcome.DRIFT:
+            return f"fleetsync preview {entry.host}"
+        case Outcome.HELD:
+            return "remove `hold` from the inventory when the host may be used again"
+        case _:
+            return f"fleetsync preview -v {entry.host}"

@@ -1,0 +1,177 @@
+"""The commands as an operator types them.
+
+Only click is imported before a command has something to do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from fleetsync.cli.options import Commands, Options, options
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from fleetsync.cli.output import Output, Report
+    from fleetsync.cli.selection import Selection
+
+INTERRUPTED = 130
+SHELLS = ("bash", "zsh", "fish")
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 96}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code.
+
+    Without `argv` it is this process's own; then a second ^C leaves at once, although
+    threads still wait for their hosts.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    code = _run(arguments)
+    if argv is None and code == INTERRUPTED and threading.active_count() > 1:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        code = fleetsync.main(list(arguments), prog_name="fleetsync", standalone_mode=False)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last resort
+        from fleetsync.cli.failure import end
+
+        return end(error, arguments, tuple(fleetsync.commands))
+    return code if isinstance(code, int) else 0
+
+
+def _version(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
+    if asked and not context.resilient_parsing:
+        from fleetsync import __version__
+
+        click.echo(f"fleetsync {__version__}")
+        context.exit()
+
+
+@click.group(cls=Commands, context_settings=_CONTEXT)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
+              help="Show the version and exit.")
+def fleetsync() -> None:
+    """Keep the model catalogs of AI clients in step across a fleet, over SSH.
+
+    \b
+      fleetsync demo                  the whole story, on three throw-away hosts
+      fleetsync preview               what would change, and who is refused
+      fleetsync apply primary-node    show, ask, write, verify
+      fleetsync verify                exit code 3 where a host drifted
+
+    HOST is a host's name, @group or a glob; none means all. The exit code is 0 when all
+    is in step or done, 1 failed, 2 usage or configuration, 3 drift, 4 away, 5 refused.
+    """
+
+
+def _complete_host(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    from fleetsync.cli.completion import hosts
+
+    return hosts(context, incomplete)
+
+
+_hosts = click.argument(
+    "hosts", nargs=-1, metavar="[HOST|@group|glob]...", shell_complete=_complete_host
+)
+
+
+def _carry_out(
+    context: click.Context,
+    words: Sequence[str],
+    do: Callable[[Selection, Options, Output], Report],
+) -> int:
+    """Read the operator's files, do it, report it, and return the exit code."""
+    from dataclasses import replace
+
+    from fleetsync.cli.output import Output
+    from fleetsync.cli.selection import select
+
+    given = options(context)
+    output = Output(as_json=given.json)
+    selection = select(words, given)
+    report = do(selection, given, output)
+    output.report(replace(report, notices=selection.notices))
+    return report.exit_code
+
+
+@fleetsync.command(short_help="Show what apply would change; change nothing")
+@_hosts
+@click.option("--exit-code", "drift_is_3", is_flag=True, help="End with 3 where a host drifted.")
+@click.pass_context
+def preview(context: click.Context, hosts: tuple[str, ...], drift_is_3: bool) -> int:
+    """Show what apply would change, and who is refused and why. Changes nothing."""
+    from fleetsync.cli import commands
+
+    return _carry_out(
+        context, hosts, lambda s, o, out: commands.preview(s, o, out, drift_is_3=drift_is_3)
+    )
+
+
+@fleetsync.command(short_help="Show, ask, write, verify, keep a receipt")
+@_hosts
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def apply(context: click.Context, hosts: tuple[str, ...], yes: bool) -> int:
+    """Show what would change, ask, write it, verify it, and keep a receipt."""
+    from fleetsync.cli import apply as applying
+
+    return _carry_out(context, hosts, lambda s, o, out: applying.apply(s, o, out, yes=yes))
+
+
+@fleetsync.command(short_help="Tell whether every target holds the catalog")
+@_hosts
+@click.pass_context
+def verify(context: click.Context, hosts: tuple[str, ...]) -> int:
+    """Tell whether every target holds the catalog. Drift ends with 3."""
+    from fleetsync.cli import commands
+
+    return _carry_out(context, hosts, commands.verify)
+
+
+@fleetsync.command(short_help="Show what was found on every host, and a next step")
+@_hosts
+@click.pass_context
+def doctor(context: click.Context, hosts: tuple[str, ...]) -> int:
+    """Show what was found on every host, with one next step for each target."""
+    from fleetsync.cli import commands
+
+    return _carry_out(context, hosts, commands.doctor)
+
+
+@fleetsync.command(short_help="Play the whole story on three embedded hosts")
+@click.pass_context
+def demo(context: click.Context) -> int:
+    """Play the whole story on three embedded hosts. Touches nothing else."""
+    from fleetsync import demo as story
+
+    return story.tell(main, as_json=options(context).json)
+
+
+@fleetsync.command(short_help="Print the completion script of a shell")
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> int:
+    """Print the completion script of a shell.
+
+    \b
+      bash    eval "$(fleetsync completion bash)"
+      zsh     eval "$(fleetsync completion zsh)"
+      fish    fleetsync completion fish | source
+    """
+    from fleetsync.cli.completion import script
+
+    click.echo(script(fleetsync, shell))
+    return 0

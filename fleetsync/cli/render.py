@@ -1,0 +1,261 @@
+"""What preview, apply and verify say of a fleet, in the order of an operator's questions.
+
+Pure: results in, lines out. A host that is in step takes one line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from fleetsync.cli.output import Paint, cell, plain, table
+from fleetsync.outcome import (
+    ChangeRow,
+    FileDiff,
+    FileRow,
+    HostResult,
+    InstallationRow,
+    Outcome,
+    TargetResult,
+    TraceRow,
+)
+from fleetsync.redact import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One headline: a target, or a host that has an outcome as a whole."""
+
+    host: str
+    label: str
+    outcome: Outcome
+    reason: str
+    step: str
+    notes: tuple[str, ...]
+    target: TargetResult | None = None
+
+    @property
+    def detail(self) -> str:
+        """What the headline ends with."""
+        if self.outcome in {Outcome.DRIFT, Outcome.CHANGED} and self.target:
+            return changes_phrase(self.target)
+        return self.reason.partition("\n")[0]
+
+
+def entries(host: HostResult) -> list[Entry]:
+    """The headlines of one host."""
+    if host.outcome:
+        return [Entry(host.host, "", host.outcome, host.reason, host.step, host.notes)]
+    return [
+        Entry(host.host, label(t), t.outcome, t.reason, t.step, t.notes, t) for t in host.targets
+    ]
+
+
+def label(target: TargetResult) -> str:
+    """The client, and which of its targets where it has several."""
+    alone = target.name in {"", target.client}
+    return target.client if alone else f"{target.client}/{target.name}"
+
+
+def changes_phrase(target: TargetResult) -> str:
+    """`4 changes`."""
+    return counted(len(target.changes), "change")
+
+
+def counted(number: int, word: str) -> str:
+    """The number with its word."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def headlines(found: Sequence[Entry], paint: Paint = plain) -> list[str]:
+    """One aligned line for each entry."""
+    rows = [(e.host, e.label, e.outcome.value) for e in found]
+    aligned = table([(*row, "") for row in rows])
+    widest = max(map(len, aligned), default=0)
+    return [
+        _headline(line, entry, widest, paint) for line, entry in zip(aligned, found, strict=True)
+    ]
+
+
+def _headline(line: str, entry: Entry, width: int, paint: Paint) -> str:
+    word = entry.outcome.value
+    start = line.removesuffix(word)
+    detail = cell(entry.detail)
+    padding = " " * (width - len(line) + 2) if detail else ""
+    return f"{start}{paint(word, word)}{padding}{detail}"
+
+
+def blocks(
+    hosts: Sequence[HostResult], *, quiet: bool, verbose: bool, paint: Paint = plain
+) -> Iterator[str]:
+    """Every host with all that an operator asks about it next."""
+    found = [entry for host in hosts for entry in entries(host)]
+    for entry, line in zip(found, headlines(found, paint), strict=True):
+        if quiet and entry.outcome is Outcome.IN_STEP:
+            continue
+        yield line
+        if not quiet:
+            yield from _body(entry, verbose=verbose, paint=paint)
+    for host in hosts:
+        yield from (f"{host.host}  interrupted transaction: {cell(i)}" for i in host.interrupted)
+        if host.outcome is None:
+            yield from (f"{host.host}  note: {cell(note)}" for note in host.notes)
+
+
+def _body(entry: Entry, *, verbose: bool, paint: Paint) -> Iterator[str]:
+    yield from (f"  {cell(line)}" for line in entry.reason.split("\n")[1:])
+    yield from _step(entry.step)
+    target = entry.target
+    if target:
+        if target.outcome is Outcome.REFUSED:
+            yield from trace(target.trace)
+            if target.changes:
+                yield f"  drift all the same: {changes_phrase(target)}"
+        yield from _changes(target.changes)
+        yield from diffs(target.diffs, paint)
+    yield from (f"  note: {cell(note)}" for note in entry.notes)
+    if target:
+        yield from _circumstances(target, verbose=verbose)
+
+
+def _step(step: str) -> Iterator[str]:
+    for number, line in enumerate(step.split("\n") if step else ()):
+        yield f"  {'next: ' if number == 0 else '      '}{printable(line)}"
+
+
+def trace(rows: Sequence[TraceRow]) -> Iterator[str]:
+    """Every place where a credential was looked for, in order, with its verdict."""
+    own = [row for row in rows if not row.explains]
+    other = [row for row in rows if row.explains]
+    if own:
+        yield "  looked for the credential, in the client's own order:"
+        yield from table(
+            ((f"{number}.", r.place, _verdict(r)) for number, r in enumerate(own, 1)), "    "
+        )
+    if other:
+        yield "  and where the client does not look:"
+        yield from table((("-", r.place, _verdict(r)) for r in other), "    ")
+
+
+def _verdict(row: TraceRow) -> str:
+    return f"{row.verdict} {row.detail}".rstrip()
+
+
+def _changes(rows: Sequence[ChangeRow]) -> Iterator[str]:
+    files = {row.file: None for row in rows}
+    for file in files:
+        if len(files) > 1:
+            yield f"  {cell(file)}"
+        yield from table(
+            ((r.subject, r.key, _movement(r)) for r in rows if r.file == file), "  "
+        )
+
+
+def _movement(row: ChangeRow) -> str:
+    before = "(absent)" if row.before is None else row.before
+    after = "(removed)" if row.after is None else row.after
+    return f"{before} -> {after}"
+
+
+def diffs(files: Iterable[FileDiff], paint: Paint = plain) -> Iterator[str]:
+    """The unified diffs as they are; a link is named, for what changes is where it leads."""
+    for file in files:
+        if file.real not in {"", file.path}:
+            yield f"  {cell(file.path)} is a link: the file is {cell(file.real)}"
+        yield from (f"  {_coloured(line, paint)}" for line in file.text.split("\n") if line)
+
+
+def _coloured(line: str, paint: Paint) -> str:
+    shown = printable(line)
+    word = "head" if line.startswith(("---", "+++", "@@")) else line[:1]
+    return paint(shown, word) if word in {"head", "+", "-"} else shown
+
+
+def _circumstances(target: TargetResult, *, verbose: bool) -> Iterator[str]:
+    if target.loader:
+        yield f"  the client's own loader: {cell(target.loader)}"
+    if verbose or target.outcome is not Outcome.IN_STEP:
+        yield from installations(target.installations)
+    if verbose:
+        yield from files(target.files)
+
+
+def installations(rows: Iterable[InstallationRow]) -> list[str]:
+    """Which version is started how."""
+    return table(
+        (
+            (row.version or "version unknown", row.launcher, row.problem or f"({row.found})")
+            for row in rows
+        ),
+        "  installation  ",
+    )
+
+
+def files(rows: Iterable[FileRow]) -> list[str]:
+    """Each catalog file with its state, mode and where a link leads."""
+    return table(
+        ((row.role, row.path, row.state, row.mode, _link(row)) for row in rows), "  file  "
+    )
+
+
+def _link(row: FileRow) -> str:
+    return f"-> {row.real}" if row.real not in {"", row.path} else ""
+
+
+def results(
+    hosts: Sequence[HostResult], *, quiet: bool, paint: Paint = plain
+) -> Iterator[str]:
+    """What apply did: a headline each, and where the originals are."""
+    found = [entry for host in hosts for entry in entries(host)]
+    for entry, line in zip(found, headlines(found, paint), strict=True):
+        if quiet and entry.outcome is Outcome.IN_STEP:
+            continue
+        yield line
+        if entry.outcome not in {Outcome.IN_STEP, Outcome.REFUSED}:
+            yield from (f"  {cell(text)}" for text in entry.reason.split("\n")[1:])
+        if entry.outcome is not Outcome.IN_STEP:
+            yield from _step(entry.step)
+        if entry.target:
+            yield from _written(entry.target)
+
+
+def _written(target: TargetResult) -> Iterator[str]:
+    if target.loader:
+        yield f"  the client's own loader: {cell(target.loader)}"
+    if target.bundle:
+        yield f"  originals: {cell(target.bundle)} on {target.host}"
+
+
+def question(hosts: Sequence[HostResult]) -> Iterator[str]:
+    """What apply is about to write, and where."""
+    targets = [t for host in hosts for t in host.targets if t.outcome is Outcome.DRIFT]
+    rows = [
+        (t.host, label(t), file.real or file.path, changes_phrase(t))
+        for t in targets
+        for file in t.diffs
+    ]
+    yield "To be written:"
+    yield from table(rows, "  ")
+    count = len({t.host for t in targets})
+    yield f"Write {counted(len(rows), 'file')} on {counted(count, 'host')}? [y/N] "
+
+
+def summary(hosts: Sequence[HostResult]) -> str:
+    """`3 hosts: 2 drift, 1 refused`."""
+    found = [entry for host in hosts for entry in entries(host)]
+    counts = Counter(entry.outcome for entry in found)
+    told = [f"{counts[outcome]} {outcome.value}" for outcome in Outcome if counts[outcome]]
+    cut = sum(len(host.interrupted) for host in hosts)
+    if cut:
+        told.append(f"{counted(cut, 'interrupted transaction')} found")
+    size = counted(len(hosts), "host")
+    if len(found) != len(hosts):
+        size += f", {counted(len(found), 'target')}"
+    return f"{size}: {', '.join(told) or 'nothing to do'}"
+
+
+def drifting(hosts: Iterable[HostResult]) -> tuple[str, ...]:
+    """The hosts that apply would write to."""
+    return tuple(h.host for h in hosts if any(t.outcome is Outcome.DRIFT for t in h.targets))
+

@@ -1,0 +1,127 @@
+"""What a command works on: the operator's files, the hosts named, this run's identity."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+import socket
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fleetsync import inventory, receipt, registry
+from fleetsync.adapter import Wish
+from fleetsync.cli.options import Options
+from fleetsync.errors import UsageError
+from fleetsync.fleet import Job, Run, Step
+from fleetsync.inventory import Host, Inventory
+
+BACKUPS = "backups"
+"""Where receipts go, beside the inventory, unless `--receipts` says otherwise."""
+NAMED_HOSTS = 8
+"""How many hosts a suggested command names one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The hosts of one run, each with what is wished of its clients.
+
+    `words` are the hosts as they were typed, `context` the options that a suggested
+    command must repeat.
+    """
+
+    run: Run
+    wishes: tuple[tuple[Host, tuple[Wish, ...]], ...]
+    receipts: Path
+    words: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    def jobs(self, step: Step, names: Sequence[str] | None = None) -> list[Job]:
+        """One job for each host, or for those in `names`."""
+        return [
+            Job(step, self.run, host, wishes)
+            for host, wishes in self.wishes
+            if names is None or host.name in names
+        ]
+
+    def command(self, name: str, hosts: Sequence[str]) -> str:
+        """A suggested command as it is typed: the hosts one by one, or the words of this
+        command where they are many."""
+        words = hosts if len(hosts) <= NAMED_HOSTS else self.words
+        return shlex.join(("fleetsync", name, *words, *self.context))
+
+
+def select(words: Sequence[str], options: Options) -> Selection:
+    """Read the operator's files and pick the hosts that `words` name.
+
+    Raises UsageError or ConfigError; no host is contacted.
+    """
+    directory = inventory.find(options.inventory, os.environ, Path.cwd())
+    fleet = inventory.load(directory, registry.discover())
+    wishes = tuple(_wishes(fleet, words, options.client))
+    return Selection(
+        run=_run(fleet.catalog.generation, options),
+        wishes=wishes,
+        receipts=options.receipts or directory.absolute().parent / BACKUPS,
+        words=tuple(words),
+        context=_context(options),
+        notices=fleet.notices,
+    )
+
+
+def _wishes(
+    fleet: Inventory, words: Sequence[str], clients: Sequence[str]
+) -> list[tuple[Host, tuple[Wish, ...]]]:
+    unknown = [name for name in clients if name not in fleet.adapters]
+    if unknown:
+        raise UsageError(
+            f"no adapter is called {', '.join(unknown)}",
+            f"installed are: {', '.join(sorted(fleet.adapters))}",
+        )
+    wanted = frozenset(clients) or fleet.adapters
+    chosen = [(host, _wishes_of(fleet, host, wanted)) for host in fleet.select(words)]
+    found = [(host, wishes) for host, wishes in chosen if wishes]
+    if not found:
+        raise UsageError(
+            "the selected hosts list no client that can be synced",
+            "give another HOST or --client, or list `clients` in fleet.toml",
+        )
+    return found
+
+
+def _wishes_of(fleet: Inventory, host: Host, wanted: Collection[str]) -> tuple[Wish, ...]:
+    return tuple(
+        inventory.wish(fleet, fleet.catalog, host, client)
+        for client in fleet.clients_of(host)
+        if client in wanted
+    )
+
+
+def _run(generation: str, options: Options) -> Run:
+    machine = socket.gethostname()
+    return Run(
+        identity=receipt.new_run(),
+        operator=f"{_user()}@{machine}",
+        controller=machine,
+        generation=generation,
+        seconds=options.timeout,
+    )
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # an account without a name; KeyError before Python 3.13
+        return f"uid{os.getuid()}"
+
+
+def _context(options: Options) -> tuple[str, ...]:
+    """What this command was told and the next one must be told again."""
+    told: list[tuple[str, object]] = [
+        ("--inventory", options.inventory),
+        ("--receipts", options.receipts),
+        *(("--client", name) for name in options.client),
+    ]
+    return tuple(word for name, value in told if value for word in (name, str(value)))
