@@ -13,44 +13,25 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from fleetsync.adapter import SCRATCH, Command, Done, FileEdit, ScratchFile
-from fleetsync.documents import Splice
 from fleetsync.facts import Sealed
-from fleetsync.remote import Call, Record, Runner, chunks
+from fleetsync.payload import building, payload
+from fleetsync.remote import Call, Record, Runner
 
 GRACE = 45
 """Seconds that a host may need beyond the command's own limit: TERM, KILL, cleaning."""
 
 
 def run(runner: Runner, command: Command, sources: Mapping[str, FileEdit]) -> Done:
-    """Run `command`. `sources` are the catalog files that its scratch files copy, by path.
+    """Run `command`. `sources` are the planned edits of the files that its scratch files
+    copy, by path; a file that has none is copied as it stands on the host.
 
     Done.started is False when a source is no longer what was read, or the host cannot lay
     the files: then nothing was run. Raises HostError; after Lost the host ends the run by
     itself within the command's seconds.
     """
-    missing = [file.source for file in command.files if file.source and file.source not in sources]
-    if missing:
-        return Done(started=False, problem=f"the plan holds no file {missing[0]}")
     calls = tuple(_calls(command, sources, secrets.token_hex(16)))
     patient = dataclasses.replace(runner, seconds=command.seconds + GRACE)
     return _done(patient.call(calls))
-
-
-def building(splices: tuple[Splice, ...], size: int) -> Iterator[Call]:
-    """The calls that build a file from an old one of `size` bytes and `splices`."""
-    at = 0
-    for splice in sorted(splices, key=lambda splice: (splice.start, splice.end)):
-        if splice.start > at:
-            yield Call("fs_keep", (str(at), str(splice.start)))
-        yield from payload(splice.text)
-        at = splice.end
-    if at < size:
-        yield Call("fs_keep", (str(at), "-"))
-
-
-def payload(data: bytes) -> Iterator[Call]:
-    """The calls that append `data`."""
-    return (Call("fs_chunk", (chunk,)) for chunk in chunks(data))
 
 
 def _calls(command: Command, sources: Mapping[str, FileEdit], run_id: str) -> Iterator[Call]:
@@ -77,7 +58,12 @@ def _laying(file: ScratchFile, sources: Mapping[str, FileEdit]) -> Iterator[Call
             yield from payload(part)
         yield Call("fs_laid", (name, "-"))
         return
-    edit = sources[file.source]
+    edit = sources.get(file.source)
+    if edit is None:
+        yield Call("fs_lay_from", (name, file.source, "-"))
+        yield Call("fs_keep", ("0", "-"))
+        yield Call("fs_laid", (name, "-"))
+        return
     if edit.file.exists:
         live = edit.file.real or edit.file.path
         yield Call("fs_lay_from", (name, live, edit.file.sha256))

@@ -35,12 +35,12 @@ fs_lay() {
     esac
     : >"$fs_out" || fs_not_started "cannot write $1"
 }
-# fs_lay_from NAME LIVE OLD: as fs_lay, built from LIVE, which must still be OLD.
+# fs_lay_from NAME LIVE OLD: as fs_lay, built from LIVE, which must still be OLD (- any).
 fs_lay_from() {
     fs_lay "$1"
     [ -z "$fs_broken" ] || return
     fs_from=$fs_own/live
-    cat <"$2" >"$fs_from" && fs_holds "$fs_from" "$3" ||
+    cat <"$2" >"$fs_from" && { [ "$3" = - ] || fs_holds "$fs_from" "$3"; } ||
         fs_not_started "$2 is not what it was when it was read"
 }
 # The scratch directory's own path, inside a file.
