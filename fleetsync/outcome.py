@@ -167,6 +167,8 @@ def exit_code(hosts: Iterable[HostResult], *, drift_is_3: bool) -> int:
     `drift_is_3`: verify, smoke, and preview with --exit-code.
     """
     results = tuple(hosts)
+    if any(host.bug for host in results):
+        return 70
     seen = {outcome for host in results for outcome in host.outcomes}
     for code, outcomes in _ORDER:
         if seen & outcomes:

@@ -54,11 +54,7 @@ def report(
 ) -> Report:
     """The report of a step: 130 for an interrupted one and 70 for a fault of ours come
     before whatever the hosts said."""
-    code = exit_code(seen.hosts, drift_is_3=drift_is_3)
-    if any(host.bug for host in seen.hosts):
-        code = BUG
-    if seen.interrupted:
-        code = INTERRUPTED
+    code = INTERRUPTED if seen.interrupted else exit_code(seen.hosts, drift_is_3=drift_is_3)
     return Report(
         command=command,
         status=status(code, seen.hosts),
