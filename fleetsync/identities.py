@@ -1,0 +1,115 @@
+"""Which of the operator's identities to offer to a host, in which order, and what to say
+when none is accepted. Messages name files and count agent keys; they hold no key."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from fleetsync.errors import AuthenticationRefused
+from fleetsync.ssh_config import Endpoint
+
+
+class Key(Protocol):
+    """A key that can sign: a file's or the agent's; Paramiko's have this."""
+
+    def get_name(self) -> str:
+        """Its type, such as `ssh-ed25519`."""
+
+    def asbytes(self) -> bytes:
+        """Its public half, as it goes over the wire."""
+
+
+_Key = TypeVar("_Key", bound=Key)
+
+
+class Unusable(Exception):
+    """An identity file that cannot be used. `reason` says why, `locked` that a
+    passphrase would help."""
+
+    def __init__(self, reason: str, *, locked: bool = False) -> None:
+        super().__init__(reason)
+        self.reason, self.locked = reason, locked
+
+
+@dataclass(frozen=True, slots=True)
+class Offer(Generic[_Key]):
+    """One key to authenticate with, and how a message names it."""
+
+    label: str
+    key: _Key
+
+
+@dataclass
+class Identities(Generic[_Key]):
+    """The identities for one endpoint, and what became of them.
+
+    Those that somebody named come first, then the agent's keys (unless IdentitiesOnly),
+    then ssh's default files. A file's key is used through the agent where that holds it.
+    Keys on hardware come last: where a touch is missing, the connection is lost.
+    """
+
+    endpoint: Endpoint
+    load: Callable[[Path], _Key]
+    """reads an identity file; raises Unusable or OSError"""
+    offered: list[str] = field(default_factory=list)
+    unusable: list[str] = field(default_factory=list)
+    locked: list[Path] = field(default_factory=list)
+
+    def offers(self, agent_keys: Sequence[_Key]) -> list[Offer[_Key]]:
+        """All that can be offered, best first."""
+        in_agent = {key.asbytes(): key for key in agent_keys}
+        files = [offer for path in self.endpoint.identities
+                 if (offer := self._file_offer(path, in_agent))]
+        used = {offer.key.asbytes() for offer in files}
+        others = [] if self.endpoint.identities_only else [
+            Offer(f"agent key {number} of {len(agent_keys)}", key)
+            for number, key in enumerate(agent_keys, 1) if key.asbytes() not in used
+        ]
+        ordered = files + others if self.endpoint.chosen else others + files
+        return sorted(ordered, key=lambda offer: offer.key.get_name().startswith("sk-"))
+
+    def refused(self, what: str, hint: str = "") -> AuthenticationRefused:
+        """The refusal, with all that was tried."""
+        offered = ", ".join(dict.fromkeys(self.offered)) or "no identity at all"
+        unusable = f"; not usable: {', '.join(self.unusable)}" if self.unusable else ""
+        unlock = "\n".join(f"ssh-add {shlex.quote(str(path))}" for path in self.locked)
+        return AuthenticationRefused(
+            f"{self.endpoint.label}: {self.endpoint.account} {what}; "
+            f"offered: {offered}{unusable}",
+            unlock or hint or "add your public key to ~/.ssh/authorized_keys of "
+            f"{self.endpoint.user} on the host, or name another identity in the inventory",
+        )
+
+    def _file_offer(self, path: Path, in_agent: dict[bytes, _Key]) -> Offer[_Key] | None:
+        public = _public_half(path)
+        if public in in_agent:
+            return Offer(f"{path} (in the agent)", in_agent[public])
+        try:
+            return Offer(str(path), self.load(path))
+        except FileNotFoundError:
+            if self.endpoint.chosen:
+                self.unusable.append(f"{path} (not found)")
+        except OSError as error:
+            self.unusable.append(f"{path} ({error.strerror})")
+        except Unusable as error:
+            self.unusable.append(f"{path} ({error.reason})")
+            self.locked += [path] if error.locked else []
+        return None
+
+
+def _public_half(path: Path) -> bytes:
+    """From FILE.pub, or from FILE where it is itself a public key; b"" for none."""
+    for file in (Path(f"{path}.pub"), path):
+        with contextlib.suppress(OSError, ValueError):
+            words = file.read_text("ascii").split(None, 2)
+            if len(words) > 1 and words[0].startswith(("ssh-", "ecdsa-", "sk-")):
+                with contextlib.suppress(binascii.Error):
+                    return base64.b64decode(words[1], validate=True)
+    return b""

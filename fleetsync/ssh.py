@@ -1,0 +1,378 @@
+"""A host over SSH, by Fabric and Paramiko: the only module that knows them.
+
+Fabric keeps the connection, its gateway and its settings; what it would do by itself is
+replaced where it would be wrong here: it accepts any host key (ours are checked before
+anything of the operator is offered), reads `~/.fabric.yaml` (a lazy `Config` does not),
+reads ssh's configuration incompletely (`ssh -G` does it) and decodes output lossily (a
+raw channel keeps the bytes). Errors of the libraries end here, as those of `errors`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import fabric
+import paramiko
+from cryptography.exceptions import UnsupportedAlgorithm
+from paramiko.agent import AgentSSH
+from paramiko.pkey import UnknownKeyType
+from paramiko.ssh_exception import (
+    BadAuthenticationType,
+    ChannelException,
+    IncompatiblePeer,
+    NoValidConnectionsError,
+    PasswordRequiredException,
+)
+
+from fleetsync.errors import Away, HostError, HostUnusable, Lost
+from fleetsync.exchange import converse
+from fleetsync.identities import Identities, Offer, Unusable
+from fleetsync.known_hosts import HostKey, Trust
+from fleetsync.remote import ANSWER_CAP
+from fleetsync.sockets import PromptSocket, ProxyCommand
+from fleetsync.ssh_config import Address, Endpoint, Timeouts, route
+
+__all__ = ["Address", "SshRemote", "Timeouts"]
+
+_KEEPALIVE_SECONDS = 15
+_UNAUTHENTICATED = 8
+"""Logins under way at once to one address and port: sshd drops some of more than 10."""
+_CLOSING_SECONDS = 5
+_FIRST_CIPHER = "aes128-gcm@openssh.com"
+"""Paramiko compares the MACs of other ciphers byte by byte in Python."""
+_ASK_AGAIN = "run the command again: it asks the host what was done"
+
+# Paramiko logs what it raises, with tracebacks; without this they'd reach stderr.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
+_CONFIG = fabric.Config(lazy=True)
+_gates: dict[tuple[str, int], threading.BoundedSemaphore] = {}
+
+
+class SshRemote:
+    """One account on one machine, reached over SSH (a `fleetsync.remote.Remote`).
+
+    Connects at the first use, and again after a loss. For one thread at a time.
+    """
+
+    def __init__(
+        self, address: Address, timeouts: Timeouts | None = None, *, use_ssh_config: bool = True
+    ) -> None:
+        """`use_ssh_config` False: what the inventory says is all there is."""
+        self.address = address
+        self.timeouts = timeouts or Timeouts()
+        self.notices: tuple[str, ...] = ()
+        """what of ssh's configuration is not honoured; filled by `connect`"""
+        self._use_ssh_config = use_ssh_config
+        self._hops: list[_Hop] = []
+
+    def connect(self) -> None:
+        """Reach the host, over its jump hosts, check its key, authenticate. Idempotent.
+
+        Raises Away, HostKeyRefused or AuthenticationRefused; then nothing stays open.
+        """
+        if self._hops and self._hops[-1].alive:
+            return
+        self.close()
+        endpoints = route(self.address, use_ssh=self._use_ssh_config)
+        self.notices = tuple(notice for endpoint in endpoints for notice in endpoint.notices)
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)
+            for endpoint in endpoints:
+                gateway = self._hops[-1] if self._hops else None
+                self._hops.append(_Hop(endpoint, self.timeouts, gateway))
+                self._hops[-1].open()
+            undo.pop_all()
+
+    def exchange(
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+    ) -> bytes:
+        """Run `command`, feed it `stdin`, return its output; see `fleetsync.remote.Remote`.
+
+        HostUnusable where the host runs no command for this account. After any error the
+        connection is closed, as nobody knows what still comes through it.
+        """
+        self.connect()
+        hop = self._hops[-1]
+        with contextlib.ExitStack() as undo, hop.within(seconds) as overdue:
+            undo.callback(self.close)
+            channel = self._start(hop, command, seconds, overdue)
+            try:
+                answer = converse(channel, stdin, end, cap)
+            except (ConnectionError, OverflowError) as error:
+                reason = f"no complete answer within {seconds:g} s" if overdue.is_set() else error
+                raise Lost(f"{self.address.name}: {reason}", _ASK_AGAIN) from error
+            channel.close()
+            undo.pop_all()
+            return answer
+
+    def close(self) -> None:
+        """Let go of the connection, its threads and descriptors. Idempotent."""
+        while self._hops:
+            self._hops.pop().close()
+
+    def _start(
+        self, hop: _Hop, command: str, seconds: float, overdue: threading.Event
+    ) -> paramiko.Channel:
+        try:
+            return hop.execute(command)
+        except (paramiko.SSHException, OSError, EOFError) as error:
+            name = self.address.name
+            if overdue.is_set():
+                raise Away(f"{name}: started no command within {seconds:g} s") from error
+            if hop.alive and not isinstance(error, ChannelException):
+                raise HostUnusable(
+                    f"{name}: the host refuses to run a command for {hop.endpoint.account}",
+                    "the account may be limited to something else than commands",
+                ) from error
+            raise Away(f"{name}: no session could be opened: {error}") from error
+
+
+class _Hop:
+    """The connection to one machine on the way, the last of which is the host."""
+
+    def __init__(self, endpoint: Endpoint, timeouts: Timeouts, gateway: _Hop | None) -> None:
+        connect = endpoint.connect_seconds or timeouts.connect
+        self.endpoint = endpoint
+        self._timeouts = replace(timeouts, connect=connect)
+        self._transport: paramiko.Transport | None = None
+        self._proxy: ProxyCommand | None = None
+        self._gateway = gateway
+        self._connection: fabric.Connection = fabric.Connection(
+            host=endpoint.host,
+            user=endpoint.user,
+            port=endpoint.port,
+            config=_CONFIG,
+            gateway=gateway and gateway._connection,
+            forward_agent=False,
+            connect_timeout=connect,
+            connect_kwargs={
+                "banner_timeout": min(timeouts.banner, connect),
+                "auth_timeout": timeouts.auth,
+                "channel_timeout": timeouts.channel,
+                "transport_factory": self._make_transport,
+                "auth_strategy": _Authentication(endpoint, timeouts.auth),
+            },
+        )
+        self._connection.client.set_missing_host_key_policy(_CheckHostKey(endpoint.trust))
+
+    @property
+    def alive(self) -> bool:
+        """Whether the machine is reached and the connection stands."""
+        return self._transport is not None and self._transport.is_active()
+
+    def open(self) -> None:
+        """Connect, check the key, authenticate."""
+        endpoint = self.endpoint
+        gate = _gates.setdefault(
+            (endpoint.host, endpoint.port), threading.BoundedSemaphore(_UNAUTHENTICATED)
+        )
+        with gate, _as_away(endpoint, self._timeouts.connect):
+            if endpoint.proxy_command and self._gateway is None:
+                self._proxy = ProxyCommand(endpoint.proxy_command)
+                self._connection.connect_kwargs["sock"] = self._proxy.socket
+            self._connection.open()
+        self._connection.transport.set_keepalive(_KEEPALIVE_SECONDS)
+
+    def execute(self, command: str) -> paramiko.Channel:
+        """A session of its own that runs `command`, without terminal and agent."""
+        channel: paramiko.Channel = self._connection.create_session()
+        channel.exec_command(command)
+        return channel
+
+    @contextlib.contextmanager
+    def within(self, seconds: float) -> Iterator[threading.Event]:
+        """Cut the connection after `seconds`, whatever waits for it; the event tells."""
+        overdue = threading.Event()
+
+        def cut() -> None:
+            overdue.set()
+            self._hang_up()
+
+        watch = threading.Timer(seconds, cut)
+        watch.start()
+        try:
+            yield overdue
+        finally:
+            watch.cancel()
+            watch.join()
+
+    def close(self) -> None:
+        """Close, and wait until the connection's thread has ended."""
+        self._hang_up()
+        self._connection.client.close()
+        if self._transport and self._transport.ident:
+            self._transport.join(_CLOSING_SECONDS)
+        if self._proxy:
+            self._proxy.close()
+
+    def _hang_up(self) -> None:
+        if self._transport is None:
+            return
+        # A thread that waits in recv wakes by shutdown at once, by close only later.
+        with contextlib.suppress(OSError):
+            self._transport.sock.shutdown(socket.SHUT_RDWR)
+        self._transport.close()
+        self._transport.sock.close()
+
+    def _make_transport(self, sock: socket.socket, **options: object) -> paramiko.Transport:
+        if isinstance(sock, socket.socket) and self._proxy is None:
+            sock = PromptSocket(sock)
+        transport = self._transport = paramiko.Transport(sock)
+        transport.handshake_timeout = self._timeouts.connect
+        preferred = transport.get_security_options()
+        preferred.ciphers = sorted(preferred.ciphers, key=lambda name: name != _FIRST_CIPHER)
+        known = self.endpoint.trust.kinds()
+        preferred.key_types = sorted(
+            preferred.key_types, key=lambda name: name.replace("rsa-sha2-512", "ssh-rsa")
+            .replace("rsa-sha2-256", "ssh-rsa") not in known,
+        )
+        return transport
+
+
+class _CheckHostKey(paramiko.MissingHostKeyPolicy):
+    """Asked for every key, as Paramiko is given no known_hosts of its own."""
+
+    def __init__(self, trust: Trust) -> None:
+        self._trust = trust
+
+    def missing_host_key(
+        self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey
+    ) -> None:
+        """Raises HostKeyRefused unless the key is trusted. Nothing is ever added."""
+        self._trust.check(HostKey(key.get_name(), key.asbytes()))
+
+
+@contextlib.contextmanager
+def _as_away(endpoint: Endpoint, seconds: float) -> Iterator[None]:
+    where = f"{endpoint.label}: {endpoint.account}"
+    try:
+        yield
+    except socket.gaierror as error:
+        raise Away(
+            f"{endpoint.label}: the name {endpoint.host} does not resolve: {error.strerror}",
+            "correct `address` in the inventory, or HostName in ~/.ssh/config",
+        ) from error
+    except NoValidConnectionsError as error:
+        reasons = ", ".join(sorted({str(one) for one in error.errors.values()}))
+        raise Away(f"{where}: cannot connect: {reasons}") from error
+    except TimeoutError as error:
+        raise Away(f"{where}: no answer within {seconds:g} s") from error
+    except IncompatiblePeer as error:
+        raise Away(
+            f"{where}: no common algorithm: {error}", "the host's SSH server is too old"
+        ) from error
+    except ChannelException as error:
+        raise Away(f"{where}: the jump host cannot reach it: {error.text}") from error
+    except (paramiko.SSHException, OSError, EOFError, ValueError) as error:
+        # Paramiko says "No existing session" when the handshake took too long.
+        silent = "No existing session" in str(error) or isinstance(error, EOFError)
+        reason = f"no SSH handshake within {seconds:g} s" if silent else str(error)
+        raise Away(f"{where}: {reason}") from error
+
+
+# --- authentication --------------------------------------------------------------
+
+
+class _Agent(AgentSSH):
+    """The agent behind one socket; Paramiko's own knows only SSH_AUTH_SOCK."""
+
+    def __init__(self, path: str, seconds: float) -> None:
+        super().__init__()
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.settimeout(seconds)
+            connection.connect(path)
+            self._connect(connection)  # type: ignore[attr-defined]  # absent from the stubs
+        except (OSError, paramiko.SSHException, ValueError):
+            connection.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the agent."""
+        self._close()  # type: ignore[attr-defined]  # absent from the stubs
+
+
+class _Authentication:
+    """Offers the operator's identities, as an `AuthStrategy` of Paramiko."""
+
+    def __init__(self, endpoint: Endpoint, seconds: float) -> None:
+        self._endpoint = endpoint
+        self._seconds = seconds
+        self._identities: Identities[paramiko.PKey] = Identities(endpoint, _load)
+
+    def authenticate(self, transport: paramiko.Transport) -> None:
+        """Raises AuthenticationRefused, or Away when the host says nothing."""
+        with contextlib.ExitStack() as stack:
+            offers = self._identities.offers(self._agent_keys(stack))
+            if any(self._accepted(transport, offer) for offer in offers):
+                return
+            # Some servers take RSA with SHA2-256 alone and do not say so.
+            transport.disabled_algorithms = {"pubkeys": ["rsa-sha2-512"]}
+            rsa = [offer for offer in offers if "rsa" in offer.key.get_name()]
+            if any(self._accepted(transport, offer) for offer in rsa):
+                return
+        raise self._identities.refused("accepts none of the identities offered")
+
+    def _accepted(
+        self, transport: paramiko.Transport, offer: Offer[paramiko.PKey]
+    ) -> bool:
+        self._identities.offered.append(offer.label)
+        try:
+            further = transport.auth_publickey(self._endpoint.user, offer.key)
+        except BadAuthenticationType as error:
+            wanted = ", ".join(error.allowed_types)
+            raise self._identities.refused(f"takes no key, but {wanted}") from error
+        except paramiko.AuthenticationException as error:
+            if transport.is_active() and "timeout" not in str(error):
+                return False
+            raise self._ended(transport, error) from error
+        except (paramiko.SSHException, OSError, EOFError, ValueError) as error:
+            raise self._ended(transport, error) from error
+        if further:
+            raise self._identities.refused(f"wants more than a key: {', '.join(further)}")
+        return True
+
+    def _ended(self, transport: paramiko.Transport, error: Exception) -> HostError:
+        if transport.is_active():
+            return Away(
+                f"{self._endpoint.label}: {self._endpoint.account}: no answer to an identity "
+                f"within {self._seconds:g} s"
+            )
+        return self._identities.refused(
+            f"ended the connection while identities were offered ({error})",
+            "many identities may be too many: name one by `identity` in the inventory, "
+            "or by IdentityFile and IdentitiesOnly in ~/.ssh/config",
+        )
+
+    def _agent_keys(self, stack: contextlib.ExitStack) -> Sequence[paramiko.PKey]:
+        if not self._endpoint.agent:
+            return ()
+        try:
+            agent = _Agent(self._endpoint.agent, self._seconds)
+        except (OSError, paramiko.SSHException, ValueError):
+            self._identities.unusable.append(f"the agent at {self._endpoint.agent} (no answer)")
+            return ()
+        stack.callback(agent.close)
+        return agent.get_keys()
+
+
+def _load(path: Path) -> paramiko.PKey:
+    try:
+        return _parse(path, path.stat().st_mtime_ns)
+    except (PasswordRequiredException, TypeError) as error:
+        # cryptography raises TypeError for an encrypted key without a passphrase.
+        raise Unusable("encrypted, and not in the agent", locked=True) from error
+    except (paramiko.SSHException, UnknownKeyType, UnsupportedAlgorithm, ValueError) as error:
+        raise Unusable("not a private key that can be used") from error
+
+
+@functools.lru_cache(maxsize=64)
+def _parse(path: Path, _mtime: int) -> paramiko.PKey:
+    return paramiko.PKey.from_path(path)
