@@ -1,0 +1,236 @@
+"""How the neighbours are written, so that what is put in looks like them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from fleetsync.documents.grammar import Parsed
+from fleetsync.documents.tree import Kind, Node
+
+_INDENT: Final = re.compile(r"[ \t]*")
+_SPACE: Final = re.compile(r"[^\S\r\n]*")
+_GAP: Final = re.compile(r"\s*")
+_COLON: Final = re.compile(r"[ \t]*:[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a container is written.
+
+    `lines`: each entry begins a line of its own. `pad` stands inside the brackets of a
+    one-line container, `comma` between its entries, `colon` between key and value (also
+    its spaces). `trailing`: a comma after the last entry. `opens_line`: the container's own
+    bracket begins a line (Allman's braces).
+    """
+
+    lines: bool = True
+    pad: str = ""
+    comma: str = ", "
+    colon: str = ": "
+    trailing: bool = False
+    opens_line: bool = False
+
+
+class Style:
+    """Questions about the layout of one parsed text; the answers are found when asked."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        self.parsed, self.text = parsed, parsed.text
+        self._comments = [comment.start for comment in parsed.comments]
+
+    @cached_property
+    def eol(self) -> str:
+        """The line end that most lines have."""
+        found = Counter(re.findall(r"\r\n|\n|\r", self.text))
+        return found.most_common(1)[0][0] if found else "\n"
+
+    @cached_property
+    def ascii_only(self) -> bool:
+        """Whether the file spells other characters as escapes."""
+        escaped = re.search(r"\\u(?!00[0-7])[0-9a-fA-F]{4}", self.text)
+        return bool(escaped) and self.text.isascii()
+
+    @cached_property
+    def unit(self) -> str:
+        """One level of indentation: the most common one in the file, else two spaces."""
+        found: Counter[str] = Counter()
+        for node in self.containers:
+            first = children(node)[0][0]
+            inner, outer = self.indent(first), self.indent(node.start)
+            if self.begins_line(first) and inner.startswith(outer) and inner != outer:
+                found[inner[len(outer) :]] += 1
+        return found.most_common(1)[0][0] if found else "  "
+
+    @cached_property
+    def quote(self) -> str:
+        """The quote of most strings that are values."""
+        found = Counter(value.style for _, value in self._values() if value.tag == "str")
+        return found.most_common(1)[0][0] if found else '"'
+
+    @cached_property
+    def key_quote(self) -> str:
+        """The quote of most keys, empty where most have none."""
+        found = Counter(key.style for node in self.containers for key, _ in node.entries)
+        return found.most_common(1)[0][0] if found else '"'
+
+    @cached_property
+    def containers(self) -> list[Node]:
+        """All containers that hold something."""
+        nodes = [value for _, value in self._values()]
+        return [node for node in nodes if node.entries or node.items]
+
+    def _values(self) -> Iterator[tuple[Node | None, Node]]:
+        """Every value with its key, in no order that matters."""
+        root = self.parsed.root
+        stack: list[tuple[Node | None, Node]] = [(None, root)] if root else []
+        while stack:
+            key, node = stack.pop()
+            yield key, node
+            stack += node.entries
+            stack += [(None, item) for item in node.items]
+
+    def indent(self, at: int) -> str:
+        """The white space that the line of offset `at` begins with."""
+        return _match(_INDENT, self.text, self.line_start(at))
+
+    def line_start(self, at: int) -> int:
+        """Where the line of offset `at` begins."""
+        return max(self.text.rfind("\n", 0, at), self.text.rfind("\r", 0, at)) + 1
+
+    def begins_line(self, at: int) -> bool:
+        """Whether only white space, and perhaps a comma, stands before `at` on its line."""
+        return self.text[self.line_start(at) : at].strip(" \t") in ("", ",")
+
+    def skip_comments(self, at: int, *, line: bool) -> int:
+        """The end of the last comment that follows `at` with nothing but space between.
+
+        `line`: only comments that begin and end on the line of `at`.
+        """
+        space, end = (_SPACE if line else _GAP), at
+        while True:
+            start = at + len(_match(space, self.text, at))
+            index = bisect_left(self._comments, start)
+            if index == len(self._comments) or self._comments[index] != start:
+                return end
+            comment = self.parsed.comments[index]
+            if line and re.search(r"[\r\n]", self.text[start : comment.end]):
+                return end
+            at = end = comment.end
+
+    def next_token(self, at: int) -> int:
+        """The offset of the next character after `at` that is no space and no comment."""
+        at = self.skip_comments(at, line=False)
+        return at + len(_match(_GAP, self.text, at))
+
+    def comma_after(self, at: int) -> int:
+        """The offset of the comma that follows the value which ends at `at`, or -1."""
+        token = self.next_token(at)
+        return token if self.text.startswith(",", token) else -1
+
+    def line_ends(self, at: int) -> bool:
+        """Whether only white space follows `at` on its line."""
+        end = self.line_end(at)
+        return end == len(self.text) or self.text[end] in "\r\n"
+
+    def layout(self, node: Node) -> Layout:
+        """How the container `node`, which holds something, is written."""
+        spans = children(node)
+        last = spans[-1]
+        return Layout(
+            lines=self.begins_line(last[0]),
+            pad=self._pad(node, spans[0][0]),
+            comma=self._between(spans),
+            colon=self.colon(node),
+            trailing=self.comma_after(last[1]) >= 0,
+            opens_line=self.begins_line(node.start),
+        )
+
+    def layout_of_file(self) -> Layout:
+        """The layout of a container that has nothing to imitate."""
+        return Layout(comma=self.comma, colon=self.colon_of_file)
+
+    @property
+    def comma(self) -> str:
+        """What parts entries on one line where there is no example."""
+        return "," if self.minified else ", "
+
+    def comment_start(self, end: int) -> int:
+        """The start of the comment that ends at `end`."""
+        return max(comment.start for comment in self.parsed.comments if comment.end == end)
+
+    def ends_comment(self, at: int) -> bool:
+        """Whether a // comment ends at `at`."""
+        found = [comment for comment in self.parsed.comments if comment.end == at]
+        return bool(found) and self.text.startswith("//", found[0].start)
+
+    def line_end(self, at: int) -> int:
+        """The end of the white space that follows `at` on its line."""
+        return at + len(_match(_SPACE, self.text, at))
+
+    def _pad(self, node: Node, first: int) -> str:
+        space = self.text[node.start + 1 : first]
+        return space if not space.strip(" \t") else ""
+
+    def _between(self, spans: list[tuple[int, int]]) -> str:
+        """What parts entries on one line: a comma and, mostly, a space."""
+        if len(spans) > 1:
+            found = self.text[spans[-2][1] : spans[-1][0]]
+            if found.strip(" \t") == ",":
+                return found
+        return self.comma
+
+    @cached_property
+    def minified(self) -> bool:
+        """Whether the file puts no space after its commas and colons."""
+        return ", " not in self.text and ": " not in self.text and "\n" not in self.text.strip()
+
+    def colon(self, node: Node) -> str:
+        """What most entries of `node` have between key and value; the file's where none."""
+        found = Counter(
+            gap for key, value in node.entries if (gap := self._colon_gap(key, value)) is not None
+        )
+        return found.most_common(1)[0][0] if found else self.colon_of_file
+
+    @cached_property
+    def colon_of_file(self) -> str:
+        """What most entries of the file have between key and value."""
+        gaps = (self._colon_gap(*entry) for node in self.containers for entry in node.entries)
+        found = Counter(gap for gap in gaps if gap is not None)
+        default = ":" if self.minified else ": "
+        return found.most_common(1)[0][0] if found else default
+
+    def _colon_gap(self, key: Node, value: Node) -> str | None:
+        gap = self.text[key.end : value.start]
+        return gap if _COLON.fullmatch(gap) else None
+
+    def like(self, kind: Kind, key: str, near: int, *, deep: bool) -> Node | None:
+        """The container to imitate for a new one: of the same kind, under the same key if
+        there is one, the nearest to `near`. `deep`: it will hold containers itself."""
+        nodes = [(k, node) for k, node in self._values() if node.kind is kind and children(node)]
+        named = [node for k, node in nodes if k is not None and k.text == key]
+        found = named or [node for _, node in nodes if is_deep(node) is deep]
+        return min(found, key=lambda node: abs(node.start - near), default=None)
+
+
+def is_deep(node: Node) -> bool:
+    """Whether a container holds containers."""
+    held = node.items + [value for _, value in node.entries]
+    return any(child.kind is not Kind.SCALAR for child in held)
+
+
+def children(node: Node) -> list[tuple[int, int]]:
+    """The spans of a container's entries (key to value) or items."""
+    if node.kind is Kind.MAPPING:
+        return [(key.start, value.end) for key, value in node.entries]
+    return [(item.start, item.end) for item in node.items]
+
+
+def _match(pattern: re.Pattern[str], text: str, at: int) -> str:
+    found = pattern.match(text, at)
+    return found[0] if found else ""
