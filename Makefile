@@ -42,7 +42,7 @@ test: tools setup clients lint  ## what CI runs: every behaviour once, on the re
 test-all: export FLEETSYNC_MATRIX := full
 test-all: test  ## the same tests over every version, shell and mode
 
-test-fast: setup  ## the tests that start no client program and kill nothing
+test-fast: tools setup  ## the tests that start no client program and kill nothing
 	$(PYTEST) -n 2 -m "not clients and not faults"
 
 test-pythons: setup  ## the fast tests on every other Python found

@@ -3,6 +3,9 @@
 set -eu
 PATH=$PATH:/usr/sbin:/sbin
 
+# Debian's sshd starts only where this is, and only systemd makes it.
+[ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
+
 missing=
 for pair in sshd=openssh-server ssh=openssh-client zsh=zsh fish=fish tcsh=tcsh \
     busybox=busybox strace=strace unshare=util-linux; do
