@@ -71,15 +71,17 @@ def _pruned(draft: Draft, settings: Settings, leaving: tuple[str, ...], so_far: 
     wish = settings.wish
     for alias in leaving:
         draft.remove(alias, "entry", entry_path(wish, alias), "present")
-    dangling = tuple(settings.dangling(leaving))
-    refusals = so_far.refusals
-    if dangling and wish.policy.dangling == "refuse":
-        refusals = (*refusals, still_named(dangling))
+    notes, refusals = so_far.notes, so_far.refusals
+    if dangling := tuple(settings.dangling(leaving)):
+        if wish.policy.dangling == "refuse":
+            refusals = (*refusals, still_named(dangling))
+        else:
+            notes = (*notes, *dangling)
     drafts = (draft, *settings.pruned(leaving))
     return Planned(
         tuple(edit for each in drafts for edit in each.finish()),
         tuple(change for each in drafts for change in each.changes),
-        (*so_far.notes, *dangling),
+        notes,
         refusals,
     )
 
