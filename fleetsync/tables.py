@@ -6,7 +6,6 @@ What a field expects is its description, which the shipped JSON Schema shows too
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, Final, TypeVar
@@ -57,7 +56,7 @@ def faulty(expected: str, *, of_names: bool = False) -> PydanticCustomError:
 def near(name: str, known: Collection[str]) -> str:
     """` (did you mean …?)`, or all that is known when nothing is near."""
     close = difflib.get_close_matches(name, known, n=3)
-    listed = ", ".join(map(json.dumps, close or sorted(known)[:12]))
+    listed = ", ".join(map(quoted, close or sorted(known)[:12]))
     if close:
         return f"; did you mean {listed}?"
     return f"; known: {listed}" if listed else ""
@@ -147,8 +146,10 @@ def dotted(keys: Iterable[str | int]) -> str:
 
 
 def quoted(text: str) -> str:
-    """`text` in quotes on one line, control characters as escapes."""
-    return redact.printable(json.dumps(text, ensure_ascii=False))
+    """`text` in quotes on one line, characters that do not show as escapes."""
+    inner = text.replace("\\", "\\\\").replace('"', '\\"')
+    shown = (char if char.isprintable() else ascii(char)[1:-1] for char in inner)
+    return f'"{"".join(shown)}"'
 
 
 def _found(keys: tuple[str | int, ...], detail: ErrorDetails) -> str:
