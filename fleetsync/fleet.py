@@ -45,7 +45,8 @@ def run(
     """Do every job, at most `workers` at a time; results in the order of `jobs`.
 
     `started` and `finished` are called from worker threads, for progress only. Once
-    `stopped` says so no further job is started; those are left out of the results.
+    `stopped` says so no further job is started; those are left out of the results. A
+    KeyboardInterrupt leaves at once: what `finished` told is what is known.
     """
     salts = Salts.fresh()
 
@@ -57,8 +58,14 @@ def run(
         finished(result)
         return result
 
-    with ThreadPoolExecutor(max_workers=max(1, min(workers, len(jobs)))) as pool:
-        return tuple(result for result in pool.map(one, jobs) if result is not None)
+    pool = ThreadPoolExecutor(max_workers=max(1, min(workers, len(jobs))))
+    try:
+        results = tuple(pool.map(one, jobs))
+    except KeyboardInterrupt:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+    return tuple(result for result in results if result is not None)
 
 
 def settle(job: Job, salts: Salts, connect: Connect) -> HostResult:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fleetsync import check, credentials, diff
-from fleetsync.adapter import Adapter, Loaded, Wish
-from fleetsync.facts import Facts, FileFact, Installation, State, StateFact
+from fleetsync.adapter import Adapter, FileEdit, Loaded, Wish
+from fleetsync.documents import Dialect
+from fleetsync.facts import Facts, FileFact, Installation, Sealed, State, StateFact
 from fleetsync.job import Job, Step
 from fleetsync.outcome import (
     AccountRow,
@@ -47,6 +48,7 @@ class Look:
 
 
 def look(session: Session) -> Look:
+    """Read all that is to be known and plan every target. Raises HostError."""
     facts = probe(session.reader, session.adapters, session.salts)
     found = tuple(p for adapter, wish in session.adapters for p in plans(adapter, wish, facts))
     facts = _explained(session, facts, found)
@@ -71,6 +73,7 @@ def _explained(session: Session, facts: Facts, found: Sequence[Plan]) -> Facts:
 def host_result(
     session: Session, look: Look, targets: tuple[TargetResult, ...], notes: tuple[str, ...] = ()
 ) -> HostResult:
+    """The host's result: its targets, and what was seen of the account and our state."""
     return HostResult(
         session.job.host.name,
         targets,
@@ -143,8 +146,12 @@ def _file(role: str, fact: FileFact) -> FileRow:
 def ask_loader(runner: Runner, plan: Plan) -> Loaded:
     """What the client's own loader makes of the files as planned (live, when in step)."""
     commands = plan.adapter.loaders(plan.target, plan.planned)
-    sources = {edit.file.path: edit for edit in plan.planned.edits}
-    done = tuple(check.run(runner, command, sources) for command in commands)
+    candidates = {fact.path: _unchanged(fact) for fact in plan.target.files.values()}
+    candidates |= {edit.file.path: edit for edit in plan.planned.edits}
+    done = tuple(check.run(runner, command, candidates) for command in commands)
     return plan.adapter.loaded(plan.target, plan.planned, done)
 
 
+def _unchanged(fact: FileFact) -> FileEdit:
+    """The file as it is (no splice, so no dialect is ever asked for)."""
+    return FileEdit(fact, Dialect.JSON, (), fact.content or Sealed(b""), ())

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fleetsync_pi import adapter
 
 from fleetsync.adapter import SCRATCH, Done, Planned, Target, Wish
 from fleetsync.catalog import Alias, Policy
@@ -28,6 +27,7 @@ from fleetsync.facts import (
     VariableFact,
     Verdict,
 )
+from fleetsync_pi import adapter
 
 NAME = "ROUTER_API_KEY"
 PRIMARY = Alias(name="llm.primary", context_window=393216, max_output_tokens=4096)

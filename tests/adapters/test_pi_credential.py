@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from fleetsync_pi.credential import Sources, auth_place, judge, variables
-from fleetsync_pi.versions import parse
 
 from fleetsync.adapter import Credential, Wish
 from fleetsync.catalog import Alias, Policy
 from fleetsync.facts import Facts, Place, PlaceFact, PlaceKind, Question, Verdict
+from fleetsync_pi.credential import Sources, auth_place, judge, variables
+from fleetsync_pi.versions import parse
 
 OLD, MIDDLE, NEW = "0.73.1", "0.78.0", "1.6.0"
 NAME = "ROUTER_API_KEY"
@@ -28,7 +28,7 @@ def gate(
     auth: PlaceFact | None = None,
     scope: str = "persistent",
 ) -> Credential:
-    policy = Policy(credential_scope=scope)
+    policy = Policy.model_validate({"credential_scope": scope})
     wish = Wish("pi", "anvil", "https://r/v1", NAME, (ALIAS,), frozenset(), policy)
     answers: dict[Question, PlaceFact] = {AUTH: auth or PlaceFact(Verdict.ABSENT)}
     shells = {
@@ -40,7 +40,8 @@ def gate(
             answers[Place(kind, "", name)] = PlaceFact(verdict)
     parsed = parse(version)
     assert parsed is not None
-    return judge(Sources(wish, Facts(None, answers), AUTH, "~/.pi/agent/models.json", api_key), parsed)
+    models = "~/.pi/agent/models.json"
+    return judge(Sources(wish, Facts(None, answers), AUTH, models, api_key), parsed)
 
 
 SET = {NAME: Verdict.RESOLVES}
