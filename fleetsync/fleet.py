@@ -80,7 +80,7 @@ def settle(job: Job, salts: Salts, connect: Connect) -> HostResult:
         result = _step(job, salts, connect)
     except FleetsyncError as error:
         result = _failed(job, error)
-    except Exception as error:  # a fault in one host's step must not end the others
+    except Exception as error:  # noqa: BLE001 - one host's fault must not end the others
         result = HostResult(
             job.host.name,
             outcome=Outcome.FAILED,
@@ -102,9 +102,13 @@ def _step(job: Job, salts: Salts, connect: Connect) -> HostResult:
 
 
 def _by_ssh(host: Host, seconds: float) -> Remote:
-    from fleetsync.ssh import remote_of
+    from fleetsync.ssh import Address, SshRemote, Timeouts
 
-    return remote_of(host, seconds)
+    address = Address(
+        host.name, host.address, host.user, host.port, host.identity, host.known_hosts
+    )
+    bounds = Timeouts()
+    return SshRemote(address, replace(bounds, connect=min(bounds.connect, seconds)))
 
 
 def _failed(job: Job, error: FleetsyncError) -> HostResult:
