@@ -21,6 +21,9 @@ from fleetsync.errors import EditRefused
 Scalar = Callable[[Node], Value]
 Step = tuple[Edit, Trail, Sequence[TextSplice]]
 
+_PLAIN = frozenset({"null", "bool", "int", "float", "str"})
+"""The types a wish can have; a date's text is no string."""
+
 
 @dataclass(slots=True)
 class Wished(Node):
@@ -148,7 +151,8 @@ def same(expected: Node | None, found: Node | None, scalar: Scalar) -> bool:
 def _alike(a: Node, b: Node, scalar: Scalar) -> bool:
     """Whether two nodes are equal but for their children."""
     if isinstance(a, Wished):
-        return b.kind is Kind.SCALAR and a.anchor == b.anchor and equal(a.value, scalar(b))
+        plain = b.kind is Kind.SCALAR and b.tag in _PLAIN and a.anchor == b.anchor
+        return plain and equal(a.value, scalar(b))
     return (
         a.kind is b.kind and a.text == b.text and a.tag == b.tag and a.anchor == b.anchor
         and len(a.entries) == len(b.entries) and len(a.items) == len(b.items)
@@ -164,7 +168,7 @@ def equal(a: Value, b: Value) -> bool:
 
 def holds(node: Node, value: Value, scalar: Scalar) -> bool:
     """Whether `node` already holds `value` (entries in the same order)."""
-    return not node.anchor and same(wished(value), node, scalar)
+    return same(replace(wished(value), anchor=node.anchor), node, scalar)
 
 
 def is_null(node: Node) -> bool:
@@ -210,23 +214,30 @@ def _kept(edit: Edit, trail: Trail) -> list[Node]:
 def room(old: Parsed, edit: Edit, trail: Trail) -> tuple[int, int]:
     """The characters between which `edit` may write.
 
-    A scalar that is replaced: itself, with the gap between it and its key (a null of YAML
-    has no characters). Else: the edited container, in block style with the gap after it.
+    A value that is replaced on its line: itself. Else: the edited container, in block style
+    from its key, or from the blanks before it, to where the next thing begins.
     """
     if not trail.nodes:
         return 0, len(old.text)
     node, depth = trail.node, len(trail.nodes)
     if isinstance(edit, Set) and not trail.rest:
-        flow = trail.parent is None or trail.parent.flow
-        if node.end > node.start and (flow or not isinstance(edit.value, list | dict)):
+        one_line = node.flow or node.kind is Kind.SCALAR
+        here = one_line and not isinstance(edit.value, list | dict)
+        if node.end > node.start and (here or trail.parent is None or trail.parent.flow):
             return node.start, node.end
-        start = trail.key.end if trail.key else node.start
-        return start, _limit(old, trail.nodes, trail.places)
-    if isinstance(edit, Remove) and trail.parent is not None:
+    elif isinstance(edit, Remove) and trail.parent is not None:
         node, depth = trail.parent, depth - 1
-    if node.flow and node.end > node.start:
+    nodes, places = trail.nodes[:depth], trail.places[: depth - 1]
+    above = nodes[-2] if depth > 1 else None
+    block = above is not None and not above.flow
+    if node.flow and node.end > node.start and not (block and not node.entries and not node.items):
         return node.start, node.end
-    return node.start, _limit(old, trail.nodes[:depth], trail.places[: depth - 1])
+    if block and above is not None and above.kind is Kind.MAPPING:
+        return above.entries[places[-1]][0].end, _limit(old, nodes, places)
+    start = node.start
+    while start > 0 and old.text[start - 1] in " \t":
+        start -= 1
+    return start, _limit(old, nodes, places)
 
 
 def _limit(old: Parsed, nodes: tuple[Node, ...], places: tuple[int, ...]) -> int:

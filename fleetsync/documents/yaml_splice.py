@@ -1,0 +1,205 @@
+"""Splices that put values into a YAML text: replace, insert, append."""
+
+from __future__ import annotations
+
+import re
+
+from fleetsync.documents.grammar import Parsed, TextSplice
+from fleetsync.documents.paths import Trail
+from fleetsync.documents.tree import Kind, Node, Value
+from fleetsync.documents.yaml_flow import add_to_flow
+from fleetsync.documents.yaml_guard import (
+    check_indent,
+    check_leaving,
+    check_new_key,
+    check_open_end,
+    check_trail,
+    refuse,
+)
+from fleetsync.documents.yaml_layout import Page, Style, style_of
+from fleetsync.documents.yaml_write import Writer
+
+_HEADER = re.compile(r"[|>][0-9+-]*")
+_COLON = re.compile(r"[ \t]*:")
+
+
+def replace(parsed: Parsed, trail: Trail, value: Value) -> list[TextSplice]:
+    """Put `value` in the place of `trail.node`."""
+    page = Page(parsed)
+    check_trail(page, trail)
+    check_leaving(page, trail.node)
+    above = Trail(trail.nodes[:-1], trail.places[:-1], ()) if trail.places else trail
+    writer = Writer(style_of(page, above), flow=bool(trail.parent and trail.parent.flow))
+    if isinstance(value, list | dict) and value and not writer.flow:
+        return _put_block(page, trail, value, writer)
+    return _put_inline(page, trail, _matching(trail.node, value, writer))
+
+
+def insert(parsed: Parsed, trail: Trail, key: str, value: Value) -> list[TextSplice]:
+    """Add the entry `key`: `value` after the last one of the mapping `trail.node`."""
+    page = Page(parsed)
+    check_trail(page, trail)
+    writer = Writer(style_of(page, trail))
+    if not trail.nodes:
+        return _put_at(page, len(page.text), writer.entry(key, value))
+    mapping = trail.node
+    check_new_key(mapping)
+    if not mapping.entries:
+        return _fill(page, trail, {key: value}, writer)
+    if mapping.flow:
+        return add_to_flow(page, mapping, Writer(writer.style, flow=True).flow_entry(key, value))
+    begin = mapping.entries[0][0].start
+    return _add_lines(page, mapping, begin, mapping.entries[-1], writer.entry(key, value))
+
+
+def append(parsed: Parsed, trail: Trail, value: Value) -> list[TextSplice]:
+    """Add `value` after the last item of the sequence `trail.node`."""
+    page = Page(parsed)
+    check_trail(page, trail)
+    writer = Writer(style_of(page, trail))
+    sequence = trail.node
+    if not sequence.items:
+        return _fill(page, trail, [value], writer)
+    if sequence.flow:
+        return add_to_flow(page, sequence, Writer(writer.style, flow=True).inline(value))
+    flow = sequence.items[-1].flow and isinstance(value, dict | list)
+    gap = writer.style.gap
+    lines = [f"-{gap}{writer.inline(value)}"] if flow else writer.item(value)
+    begin = page.content(sequence)
+    return _add_lines(page, sequence, begin, (sequence.items[-1],), lines)
+
+
+def _matching(node: Node, value: Value, writer: Writer) -> str:
+    """The text of `value`; a string keeps the quotes of the one it replaces."""
+    if isinstance(value, str) and node.kind is Kind.SCALAR and node.style in ("'", '"'):
+        style = Style(quote=node.style, values_quoted=True)
+        return Writer(style, writer.flow).scalar(value)
+    if isinstance(value, str) and node.kind is Kind.SCALAR and node.end > node.start:
+        return Writer(Style(quote=writer.style.quote), writer.flow).scalar(value)
+    return writer.inline(value)
+
+
+def _put_inline(page: Page, trail: Trail, text: str) -> list[TextSplice]:
+    """Put `text` (one line) in the place of `trail.node`, whatever stands there."""
+    node, start = trail.node, page.content(trail.node)
+    if start == node.end:
+        return [TextSplice(node.end, node.end, _lead(page, trail) + text)]
+    if node.style in ("|", ">") and node.kind is Kind.SCALAR:
+        end, line_end = _header_end(page, start), page.line_end(start)
+        return [TextSplice(start, end, text), TextSplice(line_end, node.end, "")]
+    if node.flow or node.kind is Kind.SCALAR or not trail.key or not page.leads_line(start):
+        return [TextSplice(start, node.end, text)]
+    after = head_end(page, trail)
+    cut = page.line_end(page.line_start(start) - 1)
+    return [TextSplice(after, after, f" {text}"), TextSplice(cut, node.end, "")]
+
+
+def _lead(page: Page, trail: Trail) -> str:
+    """What an empty node's first text needs before it."""
+    node, key = trail.node, trail.key
+    if key and node.start == node.end and ":" not in page.text[key.end : node.start]:
+        return ": "
+    return " "
+
+
+def _header_end(page: Page, start: int) -> int:
+    found = _HEADER.match(page.text, start)
+    return found.end() if found else start
+
+
+def head_end(page: Page, trail: Trail) -> int:
+    """Where the colon of `trail.node`'s entry ends, or the anchor after it."""
+    node, key = trail.node, trail.key
+    if node.anchor:
+        return node.start + 1 + len(node.anchor)
+    found = _COLON.match(page.text, key.end) if key else None
+    if not found:
+        raise refuse(node, "the value stands apart from its key")
+    return found.end()
+
+
+def _fill(page: Page, trail: Trail, value: Value, writer: Writer) -> list[TextSplice]:
+    """Put the first child into the empty flow collection `trail.node`."""
+    node = trail.node
+    if any(True for _ in page.comments_in(page.content(node), node.end)):
+        raise refuse(node, "a comment stands inside these brackets")
+    if trail.parent and not trail.parent.flow:
+        return _put_block(page, trail, value, writer)
+    return [TextSplice(page.content(node), node.end, Writer(writer.style, True).inline(value))]
+
+
+def _put_block(page: Page, trail: Trail, value: Value, writer: Writer) -> list[TextSplice]:
+    """Put a block collection in the place of `trail.node`, whatever stands there."""
+    node, start, lines = trail.node, page.content(trail.node), writer.lines(value)
+    if trail.parent is None:
+        return _put_root(page, node, lines)
+    offset = writer.style.dash if isinstance(value, list) else writer.style.step
+    if trail.key and not node.flow and (node.entries or node.items):
+        column, begin = page.column(trail.key.start) + offset, page.line_start(start)
+        check_indent(page, trail.key.start, trail.key)
+        return [TextSplice(begin, node.end, _indented(page, lines, column))]
+    if trail.key and page.line_start(start) == page.line_start(trail.key.end):
+        check_indent(page, trail.key.start, trail.key)
+        column = page.column(trail.key.start) + offset
+        return _put_below(page, trail, _indented(page, lines, column))
+    return _put_here(page, node, lines)
+
+
+def _put_below(page: Page, trail: Trail, block: str) -> list[TextSplice]:
+    """Put `block` below the line of the key, in place of a value on that line."""
+    node, start = trail.node, page.content(trail.node)
+    literal = node.kind is Kind.SCALAR and node.style in ("|", ">")
+    end = _header_end(page, start) if literal else node.end
+    cut = len(page.text[:start].rstrip(" \t")) if start < end else end
+    below = page.line_end(end)
+    first = [TextSplice(cut, end, "")] if cut < end else []
+    last = node.end if literal else below
+    return [*first, TextSplice(below, last, page.newline + block)]
+
+
+def _put_here(page: Page, node: Node, lines: list[str]) -> list[TextSplice]:
+    """Put `lines` where `node` stands: the first on its line, the others below."""
+    start = page.content(node)
+    lead = " " if start == node.end else ""
+    column = page.column(start) + len(lead)
+    if node.kind is not Kind.SCALAR and not node.flow:
+        rest = "".join(page.newline + " " * column + line for line in lines[1:])
+        return [TextSplice(start, node.end, lines[0] + rest)]
+    check_indent(page, start, node)
+    end, last = node.end, page.line_end(node.end)
+    if node.style in ("|", ">") and node.kind is Kind.SCALAR:
+        end, last = _header_end(page, start), node.end
+    below = page.line_end(end)
+    rest = "".join(page.newline + " " * column + line for line in lines[1:])
+    return [TextSplice(start, end, lead + lines[0]), TextSplice(below, last, rest)]
+
+
+def _put_root(page: Page, node: Node, lines: list[str]) -> list[TextSplice]:
+    if node.start < node.end:
+        raise refuse(node, "the document is a null that is spelled out")
+    return _put_at(page, node.start, lines)
+
+
+def _put_at(page: Page, at: int, lines: list[str]) -> list[TextSplice]:
+    """Put root entries at `at`, on lines of their own; the end of the file keeps its form."""
+    leads = page.leads_line(at)
+    body = ("" if leads else page.newline) + _indented(page, lines, 0)
+    if leads and at == page.line_start(at):
+        body += page.newline
+    return [TextSplice(at, at, body)]
+
+
+def _add_lines(
+    page: Page, container: Node, begin: int, last: tuple[Node, ...], lines: list[str]
+) -> list[TextSplice]:
+    """Add `lines` after the entry or item `last`, in the column of the first child."""
+    end = max(node.end for node in last)
+    check_indent(page, begin, container)
+    check_open_end(page, last[-1], end)
+    at = page.line_end(end)
+    block = _indented(page, lines, page.column(begin))
+    return [TextSplice(at, at, page.newline + block)]
+
+
+def _indented(page: Page, lines: list[str], column: int) -> str:
+    return page.newline.join(" " * column + line for line in lines)
