@@ -78,17 +78,13 @@ def node() -> Path:
 def install(client: Client) -> Path:
     """Install `client` unless it is installed, and return its root.
 
-    Whoever comes second waits for the first. What a killed run left behind is removed.
+    Whoever comes second waits for the first. What a killed run left behind is removed; a
+    directory of each run's own keeps out an npm that outlived such a run.
     """
     root = _cache() / client.key
     with _alone(root):
         if not root.is_dir():
-            partial = root.with_name(f".{client.key}.partial")
-            shutil.rmtree(partial, ignore_errors=True)
-            shutil.copytree(LOCKS / client.key, partial)
-            INSTALLERS[client.kind](partial)
-            _prove(client, partial)
-            partial.rename(root)
+            _build(client, root)
     return root
 
 
@@ -139,6 +135,17 @@ def _alone(root: Path) -> Iterator[None]:
     with root.with_name(f".{root.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _build(client: Client, root: Path) -> None:
+    prefix = f".{client.key}.partial-"
+    for left in root.parent.glob(prefix + "*"):
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=root.parent) as scratch:
+        built = shutil.copytree(LOCKS / client.key, Path(scratch) / client.key)
+        INSTALLERS[client.kind](built)
+        _prove(client, built)
+        built.rename(root)
 
 
 def _npm_ci(directory: Path) -> None:
