@@ -166,6 +166,18 @@ class Sshd:
         return host
 
 
+def configured_ssh(directory: Path, config: str) -> Path:
+    """A directory for PATH, whose `ssh` is the real one reading `config` alone: the real
+    one takes the operator's own files from passwd, whatever HOME says."""
+    real = shutil.which("ssh")
+    (directory / "ssh_config").write_text(config, "utf-8")
+    program = directory / "bin" / "ssh"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f'#!/bin/sh\nexec {real} -F {directory}/ssh_config "$@"\n', "ascii")
+    program.chmod(0o755)
+    return program.parent
+
+
 @contextlib.contextmanager
 def throw_away_users() -> Iterator[None]:
     """Deletes the users of sessions that are gone, and on leaving those of this one."""

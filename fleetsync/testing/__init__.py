@@ -1,0 +1,1 @@
+"""What tests and demonstrations of fleetsync, ours or others', may use."""
