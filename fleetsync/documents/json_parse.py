@@ -42,13 +42,19 @@ _MORE: Final = frozenset(("", "/", *_EXOTIC))
 _SPACE5: Final = re.compile(f"[ \t\r\n{_EXOTIC}]*")
 _LINE5: Final = re.compile("//[^\n\r\u2028\u2029]*")
 _LINE: Final = re.compile(r"//[^\n]*")
-_KEY: Final = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')
 _NAME: Final = re.compile(r"(?:[\w$\u200c\u200d]|\\u[0-9a-fA-F]{4})+")
-_VALUE: Final = re.compile(
-    r'"(?P<str>[^"\\\x00-\x1f]*)"'
-    r"|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![\w.$\\])"
-    r"|(?P<word>true|false|null)(?![\w$\\])"
+_PLAIN_KEY: Final = r'"(?P<key>[^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*'
+_PLAIN_VALUE: Final = (
+    r'(?P<value>"(?P<str>[^"\\\x00-\x1f]*)"'
+    r"|(?P<int>-?(?:0|[1-9][0-9]*))(?![\w.$\\])"
+    r"|(?P<float>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(?![\w.$\\])"
+    r"|(?P<bool>true|false)(?![\w$\\])|(?P<null>null)(?![\w$\\]))"
 )
+_PLAIN_END: Final = r"[ \t\r\n]*(?:(?P<comma>,)[ \t\r\n]*|(?=[}\]]))"
+_KEY: Final = re.compile(_PLAIN_KEY)
+_VALUE: Final = re.compile(_PLAIN_VALUE)
+_ENTRY: Final = re.compile(_PLAIN_KEY + _PLAIN_VALUE + _PLAIN_END)
+_ITEM: Final = re.compile(_PLAIN_VALUE + _PLAIN_END)
 _NUMBER5: Final = re.compile(
     r"[+-]?(?:0[xX][0-9a-fA-F]+|Infinity|NaN"
     r"|(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![\w.$\\])"
@@ -58,8 +64,7 @@ _STRING: Final = {
     for quote in "\"'"
 }
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
-_TAGS: Final = {"true": "bool", "false": "bool", "null": "null"}
-_CLOSE: Final = {Kind.MAPPING: "}", Kind.SEQUENCE: "]"}
+_TAGS: Final = ("int", "float", "bool", "null")
 _BREAK: Final = re.compile(r"\r\n|\n|\r")
 
 
@@ -99,6 +104,18 @@ def _check_dialect(reader: _Reader, dialect: Dialect) -> None:
         raise reader.error(f"{_WORDS[name]}: this file is read as {dialect.value}", at)
 
 
+class _Open:
+    """A container that has not closed yet; `held` are its items, or its keys and values."""
+
+    __slots__ = ("close", "held", "is_mapping", "node", "plain")
+
+    def __init__(self, node: Node, is_mapping: bool) -> None:
+        self.node, self.is_mapping = node, is_mapping
+        self.close = "}" if is_mapping else "]"
+        self.plain = _ENTRY if is_mapping else _ITEM
+        self.held: list[Node] = []
+
+
 class _Reader:
     """Reads one text; `at` is where it stands, `features` where each was first seen."""
 
@@ -108,7 +125,7 @@ class _Reader:
         self.comments: list[Comment] = []
         self.features: dict[str, int] = {}
         self._line_comment = _LINE if dialect is Dialect.JSON_COMMENTS else _LINE5
-        self._open: list[Node] = []
+        self._open: list[_Open] = []
         self._comma = -1
         self._breaks = [found.end() for found in _BREAK.finditer(text)]
         self._starts = [0, *self._breaks]
@@ -134,23 +151,33 @@ class _Reader:
         line = bisect_right(self._starts, at)
         return Unreadable(reason, line, at - self._starts[line - 1] + 1)
 
-    def _entry(self, container: Node) -> None:
+    def _entry(self, container: _Open) -> None:
         """Read one entry of `container` and what follows it, or its close."""
-        close = _CLOSE[container.kind]
-        if self.text.startswith(close, self.at):
+        plain = container.plain.match(self.text, self.at)
+        if plain:
+            self._plain_entry(container, plain)
+        elif self.text.startswith(container.close, self.at):
             if self._comma >= 0:
                 self.features.setdefault("trailing_comma", self._comma)
             self._close(container)
             self._after()
-            return
-        if container.kind is Kind.MAPPING:
-            key = self._key()
-            value = self._value()
-            container.entries.append((key, value))
         else:
+            if container.is_mapping:
+                container.held.append(self._key())
             value = self._value()
-            container.items.append(value)
-        if value.end >= 0:
+            container.held.append(value)
+            if value.end >= 0:
+                self._after()
+
+    def _plain_entry(self, container: _Open, found: re.Match[str]) -> None:
+        """Take in an entry of strict JSON, a scalar in it, and the comma after it."""
+        if container.is_mapping:
+            start, end = found.span("key")
+            container.held.append(self._node(start - 1, end + 1, "str", found["key"], '"'))
+        container.held.append(self._plain_value(found))
+        self._gap(found.end())
+        self._comma = found.start("comma")
+        if self._comma < 0:
             self._after()
 
     def _after(self) -> None:
@@ -162,18 +189,22 @@ class _Reader:
                 self._gap(self.at + 1)
                 return
             container = self._open[-1]
-            close = _CLOSE[container.kind]
-            if not self.text.startswith(close, self.at):
-                raise self.error(f"expected , or {close}", self.at)
+            if not self.text.startswith(container.close, self.at):
+                raise self.error(f"expected , or {container.close}", self.at)
             self._close(container)
 
-    def _close(self, container: Node) -> None:
+    def _close(self, container: _Open) -> None:
+        """Give the container's node its end and what it holds."""
         self._open.pop()
         self.at += 1
-        container.end = self.at
-        keys = {key.text for key, _ in container.entries}
-        if len(keys) < len(container.entries):
-            self.features.setdefault("duplicate_key", container.start)
+        node, held = container.node, container.held
+        node.end = self.at
+        if not container.is_mapping:
+            node.items = held
+            return
+        node.entries = list(zip(held[::2], held[1::2], strict=True))
+        if len({key.text for key in held[::2]}) < len(node.entries):
+            self.features.setdefault("duplicate_key", node.start)
 
     def _key(self) -> Node:
         """Read a key and its colon; stop at the value."""
@@ -205,12 +236,16 @@ class _Reader:
         if not found:
             return self._other(at)
         self.at = found.end()
-        text = found[found.lastgroup or 0]
-        if found.lastgroup == "str":
-            return self._node(at, self.at, "str", text, '"')
-        if found.lastgroup == "word":
-            return self._node(at, self.at, _TAGS[text], text, "")
-        return self._node(at, self.at, _number_tag(text), text, "")
+        return self._plain_value(found)
+
+    def _plain_value(self, found: re.Match[str]) -> Node:
+        """The scalar of strict JSON that was found."""
+        start, end = found.span("value")
+        string = found["str"]
+        if string is not None:
+            return self._node(start, end, "str", string, '"')
+        tag = next(name for name in _TAGS if found[name] is not None)
+        return self._node(start, end, tag, found[tag], "")
 
     def _other(self, at: int) -> Node:
         """Read a value that is not one of the plain forms."""
@@ -231,7 +266,7 @@ class _Reader:
             raise self.error(f"nested deeper than {self.limits.depth} levels", self.at)
         node = self._node(self.at, -1, "", "", "")
         node.kind = kind
-        self._open.append(node)
+        self._open.append(_Open(node, kind is Kind.MAPPING))
         self._comma = -1
         self._gap(self.at + 1)
         return node
@@ -259,9 +294,7 @@ class _Reader:
         while self._breaks[self._line] <= start:
             self._line += 1
         column = start - self._starts[self._line] + 1
-        return Node(
-            Kind.SCALAR, start, end, self._line + 1, column, tag, text, "", True, style, [], []
-        )
+        return Node(Kind.SCALAR, start, end, self._line + 1, column, tag, text, "", True, style)
 
     def _gap(self, at: int) -> None:
         """Go on from `at` to the next character that is no white space and no comment."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -101,7 +101,11 @@ class Style:
 
     def line_start(self, at: int) -> int:
         """Where the line of offset `at` begins."""
-        return max(self.text.rfind("\n", 0, at), self.text.rfind("\r", 0, at)) + 1
+        return self._line_starts[bisect_right(self._line_starts, at) - 1]
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(found.end() for found in re.finditer(r"\r\n|\n|\r", self.text))]
 
     def begins_line(self, at: int) -> bool:
         """Whether only white space, and perhaps a comma, stands before `at` on its line."""
@@ -220,7 +224,7 @@ class Style:
 
 def is_deep(node: Node) -> bool:
     """Whether a container holds containers."""
-    held = node.items + [value for _, value in node.entries]
+    held = [*node.items, *(value for _, value in node.entries)]
     return any(child.kind is not Kind.SCALAR for child in held)
 
 

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from fleetsync.documents.grammar import Grammar, Parsed, TextSplice
 from fleetsync.documents.paths import Trail
@@ -74,21 +75,21 @@ def expect(root: Node | None, edit: Edit, trail: Trail) -> Node:
 
 
 def _rebuild(root: Node, edit: Edit, trail: Trail, value: Node | None) -> Node:
-    chain = [root]
+    nodes = [root]
     for place in trail.places:
-        node = chain[-1]
-        chain.append(node.entries[place][1] if node.kind is Kind.MAPPING else node.items[place])
+        node = nodes[-1]
+        nodes.append(node.entries[place][1] if node.kind is Kind.MAPPING else node.items[place])
     if value is None:
-        chain.pop()
-        made = _without(chain[-1], trail.place)
+        nodes.pop()
+        made = _without(nodes[-1], trail.place)
     elif trail.rest:
-        made = _with_entry(chain[-1], str(trail.rest[0]), value)
+        made = _with_entry(nodes[-1], str(trail.rest[0]), value)
     elif isinstance(edit, Set):
-        made = replace(value, anchor=chain[-1].anchor)
+        made = replace(value, anchor=nodes[-1].anchor)
     else:
-        items = [] if is_null(chain[-1]) else chain[-1].items
-        made = replace(chain[-1], kind=Kind.SEQUENCE, tag="", text="", items=[*items, value])
-    parents = zip(chain[:-1], trail.places, strict=value is not None)
+        items = [] if is_null(nodes[-1]) else nodes[-1].items
+        made = replace(nodes[-1], kind=Kind.SEQUENCE, tag="", text="", items=[*items, value])
+    parents = zip(nodes[:-1], trail.places, strict=value is not None)
     for node, place in reversed(list(parents)):
         made = _with_child(node, place, made)
     return made
@@ -135,16 +136,17 @@ def same(expected: Node | None, found: Node | None, scalar: Scalar) -> bool:
     """Whether two trees are equal; where `expected` is Wished, by the value alone."""
     if expected is None or found is None:
         return expected is found
-    pairs = [(expected, found)]
-    while pairs:
-        a, b = pairs.pop()
+    wanted, had = [expected], [found]
+    while wanted:
+        a, b = wanted.pop(), had.pop()
         if not _alike(a, b, scalar):
             return False
         if a.entries:
-            for (key, value), (other_key, other) in zip(a.entries, b.entries, strict=True):
-                pairs += ((key, other_key), (value, other))
+            wanted += chain.from_iterable(a.entries)
+            had += chain.from_iterable(b.entries)
         elif a.items:
-            pairs += zip(a.items, b.items, strict=True)
+            wanted += a.items
+            had += b.items
     return True
 
 
@@ -154,7 +156,7 @@ def _alike(a: Node, b: Node, scalar: Scalar) -> bool:
         plain = b.kind is Kind.SCALAR and b.tag in _PLAIN and a.anchor == b.anchor
         return plain and equal(a.value, scalar(b))
     return (
-        a.kind is b.kind and a.text == b.text and a.tag == b.tag and a.anchor == b.anchor
+        a.text == b.text and a.tag == b.tag and a.kind is b.kind and a.anchor == b.anchor
         and len(a.entries) == len(b.entries) and len(a.items) == len(b.items)
     )
 

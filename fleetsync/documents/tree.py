@@ -8,6 +8,7 @@ edit and the spans to mask are written once. Positions are character offsets int
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -84,8 +85,8 @@ class Node:
     anchor: str = ""
     flow: bool = True
     style: str = ""
-    entries: list[tuple[Node, Node]] = field(default_factory=list, repr=False)
-    items: list[Node] = field(default_factory=list, repr=False)
+    entries: Sequence[tuple[Node, Node]] = field(default=(), repr=False)
+    items: Sequence[Node] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
