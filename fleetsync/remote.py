@@ -23,6 +23,7 @@ from fleetsync.errors import HostUnusable, Lost
 ANSWER_CAP = 64 * 1024 * 1024
 """Bytes of one answer beyond which a host is not listened to."""
 _CHUNK = 500
+_WRITING = ("frame.sh", "bytes.sh", "lock.sh", "guard.sh", "swap.sh", "transaction.sh")
 
 
 class Remote(Protocol):
@@ -116,7 +117,7 @@ def parse(output: bytes, nonce: str) -> tuple[Record, ...]:
     answer, end, _ = rest.rpartition(mark + b"END")
     if not end:
         raise Lost("the answer was cut off", "run the command again: it asks the host what was done")
-    return tuple(_records(answer.split(mark)[1:]))
+    return tuple(_records(answer.removesuffix(b"\n").split(mark)[1:]))
 
 
 def _records(lines: Sequence[bytes]) -> Iterator[Record]:
@@ -201,6 +202,4 @@ class Writer:
 
     def call(self, calls: Sequence[Call]) -> tuple[Record, ...]:
         """Send `calls` of transaction.sh. Raises HostError; Lost means: ask again."""
-        return _exchange(
-            self.remote, ("frame.sh", "bytes.sh", "transaction.sh"), calls, self.seconds
-        )
+        return _exchange(self.remote, _WRITING, calls, self.seconds)

@@ -14,6 +14,12 @@ fs_raw() {
     "$@"
     printf '\n@@%s EOR\n' "$FS"
 }
+# fs_put TEXT: exactly TEXT. Where printf is a program, its arguments show in the process
+# list, and TEXT may be a secret: then the shell's own print.
+case $(command -v printf) in
+/*) fs_put() { print -rn -- "$1"; } ;;
+*) fs_put() { printf %s "$1"; } ;;
+esac
 # The digest of standard input, 64 hex digits; nothing where the host has no means.
 fs_sha256() {
     case $fs_hasher in
@@ -43,6 +49,8 @@ fs_main() {
     # started instead has no FS: then nothing runs.
     [ "${FS-}" = "$1" ] || exit 97
     set +C
+    # A start-up file may have exported functions under these names.
+    unset -f cd command printf print read pwd kill wait readlink stat head tr awk id sleep
     unset CDPATH ENV BASH_ENV POSIXLY_CORRECT GREP_OPTIONS
     IFS=' 	
 '
