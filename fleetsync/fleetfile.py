@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -195,7 +196,8 @@ RESERVED: Final = frozenset(HostTable.model_fields)
 """Keys of a host's table that no client can have as its name."""
 
 
-def fleet_table(clients: Collection[str]) -> type[FleetTable]:
+@cache
+def fleet_table(clients: tuple[str, ...]) -> type[FleetTable]:
     """FleetTable with a table for each of `clients` in every host's table."""
     tables: dict[str, Any] = {
         f"client_{number}": (HostClientTable | None, Field(default=None, alias=name))

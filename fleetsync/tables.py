@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -71,10 +72,15 @@ def judge(
     try:
         return model.model_validate(source.tables, context=context), ()
     except ValidationError as error:
-        schema = model.model_json_schema()
+        schema = _schema(model)
         details = [detail for detail in error.errors(include_url=False) if not _follows(detail)]
         details.sort(key=lambda detail: _line(source, detail["loc"]))
         return None, tuple(_problem(source, schema, detail) for detail in details)
+
+
+@cache
+def _schema(model: type[Table]) -> dict[str, Any]:
+    return model.model_json_schema()
 
 
 def _follows(detail: ErrorDetails) -> bool:
