@@ -53,7 +53,7 @@ class Attempt:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """One run. `attempts` are in order and none is dropped; `open` names the hosts that
-    were approved and not tried. Times are UTC, to the second."""
+    were to be tried and were not. Times are UTC, to the second."""
 
     run: str
     command: str

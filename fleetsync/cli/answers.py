@@ -10,7 +10,7 @@ from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Problem, Report, cell
 from fleetsync.cli.render import blocks, summary
 from fleetsync.cli.selection import Selection
-from fleetsync.fleet import Step
+from fleetsync.job import Step
 from fleetsync.outcome import HostResult, Outcome, exit_code
 
 DECLINED = 2

@@ -17,7 +17,7 @@ from fleetsync.cli.output import Output, Problem, Report
 from fleetsync.cli.render import drifting, question, results
 from fleetsync.cli.selection import Selection
 from fleetsync.errors import ConfigError, UsageError
-from fleetsync.fleet import Approved, Step
+from fleetsync.job import Approved, Step
 from fleetsync.outcome import HostResult, Outcome
 from fleetsync.receipt import Attempt, Receipt
 
@@ -46,7 +46,7 @@ def apply(selection: Selection, options: Options, output: Output, *, yes: bool) 
         if ready or briefly:
             output.answer(*results(final.hosts, quiet=options.quiet, paint=output.paint))
             output.answer(*ending(final))
-        record.end(made, done)
+        record.end(made, done, final)
     output.answer(*_next(final.hosts, record, selection))
     return record.reported(made)
 
@@ -136,14 +136,14 @@ class _Record:
     path: Path | None = None
     problem: ConfigError | None = None
 
-    def end(self, made: Report, done: Conducted) -> None:
-        """Add what apply came to. What was approved and not tried stays open."""
+    def end(self, made: Report, done: Conducted, final: Conducted) -> None:
+        """Add what apply came to. What was not tried stays open."""
         lost = receipt.unknown("apply", done.begun, "interrupted before its answer came")
         self._finish(
-            receipt.INTERRUPTED if done.interrupted else receipt.DONE,
+            receipt.INTERRUPTED if final.interrupted else receipt.DONE,
             made.exit_code,
             (*receipt.attempts("apply", done.hosts), *lost),
-            done.open,
+            final.open,
         )
 
     def broken(self) -> None:

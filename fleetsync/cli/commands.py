@@ -8,7 +8,7 @@ from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Report
 from fleetsync.cli.render import drifting
 from fleetsync.cli.selection import Selection
-from fleetsync.fleet import Step
+from fleetsync.job import Step
 
 
 def preview(

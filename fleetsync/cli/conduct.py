@@ -15,6 +15,7 @@ from types import FrameType
 from fleetsync import fleet
 from fleetsync.cli.output import Output
 from fleetsync.cli.progress import Progress, progress
+from fleetsync.job import Job
 from fleetsync.outcome import HostResult
 
 
@@ -57,7 +58,7 @@ class _Watch:
 
 
 def conduct(
-    jobs: Sequence[fleet.Job], *, workers: int, output: Output, quiet: bool = False
+    jobs: Sequence[Job], *, workers: int, output: Output, quiet: bool = False
 ) -> Conducted:
     """Do all jobs; see `fleet.run`. Never raises KeyboardInterrupt."""
     names = [job.host.name for job in jobs]

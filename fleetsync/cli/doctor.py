@@ -26,10 +26,10 @@ def examination(
 
 def _host(host: HostResult) -> Iterator[str]:
     if host.account:
-        yield f"{host.host}  reachable in {host.seconds:.1f} s as {cell(host.account.user)}"
+        yield f"{cell(host.host)}  reachable in {host.seconds:.1f} s as {cell(host.account.user)}"
         yield from _account(host.account)
     elif host.outcome is None:
-        yield f"{host.host}  reachable in {host.seconds:.1f} s"
+        yield f"{cell(host.host)}  reachable in {host.seconds:.1f} s"
     yield from (f"  interrupted transaction: {cell(line)}" for line in host.interrupted)
     if host.outcome is None:
         yield from (f"  note: {cell(note)}" for note in host.notes)

@@ -156,9 +156,13 @@ def doctor(context: click.Context, hosts: tuple[str, ...]) -> int:
 @click.pass_context
 def demo(context: click.Context) -> int:
     """Play the whole story on three embedded hosts. Touches nothing else."""
-    from fleetsync import demo as story
+    from fleetsync.cli import demonstration
+    from fleetsync.cli.output import Output
 
-    return story.tell(main, as_json=options(context).json)
+    output = Output(as_json=options(context).json)
+    report = demonstration.demo(main, output)
+    output.report(report)
+    return report.exit_code
 
 
 @fleetsync.command(short_help="Print the completion script of a shell")

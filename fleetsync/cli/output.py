@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -22,6 +23,7 @@ from fleetsync.redact import printable
 Paint: TypeAlias = Callable[[str, str], str]
 """Gives a text the colour of a word (an outcome's, or `+`, `-`, `head`)."""
 
+_UNDECODED = re.compile("[\udc80-\udcff]")
 _COLOURS = {
     Outcome.IN_STEP.value: "green",
     Outcome.CHANGED.value: "green",
@@ -51,9 +53,14 @@ def takes_colour(stream: TextIO) -> bool:
     )
 
 
+def visible(text: str) -> str:
+    """`text` with nothing in it that steers a terminal; bytes that were no UTF-8 by number."""
+    return _UNDECODED.sub(lambda byte: f"\\x{ord(byte[0]) - 0xDC00:02x}", printable(text))
+
+
 def cell(text: str) -> str:
-    """`text` on one line, with nothing in it that steers a terminal."""
-    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+    """`visible` text on one line."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def table(rows: Iterable[Sequence[str]], indent: str = "") -> list[str]:
@@ -150,7 +157,7 @@ class Output:
 
 def _error_lines(problem: Problem) -> list[str]:
     lines = [f"error: {problem.message}", *([f"  next: {problem.hint}"] if problem.hint else [])]
-    return [printable(line) for line in lines]
+    return [visible(line) for line in lines]
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fleetsync.cli.output import Paint, cell, plain, table
+from fleetsync.cli.output import Paint, cell, plain, table, visible
 from fleetsync.outcome import (
     ChangeRow,
     FileDiff,
@@ -20,7 +20,6 @@ from fleetsync.outcome import (
     TargetResult,
     TraceRow,
 )
-from fleetsync.redact import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +97,9 @@ def blocks(
         if not quiet:
             yield from _body(entry, verbose=verbose, paint=paint)
     for host in hosts:
-        yield from (f"{host.host}  interrupted transaction: {cell(i)}" for i in host.interrupted)
-        if host.outcome is None:
-            yield from (f"{host.host}  note: {cell(note)}" for note in host.notes)
+        cut = [f"interrupted transaction: {line}" for line in host.interrupted]
+        notes = [f"note: {note}" for note in host.notes] if host.outcome is None else []
+        yield from (f"{cell(host.host)}  {cell(line)}" for line in (*cut, *notes))
 
 
 def _body(entry: Entry, *, verbose: bool, paint: Paint) -> Iterator[str]:
@@ -121,7 +120,7 @@ def _body(entry: Entry, *, verbose: bool, paint: Paint) -> Iterator[str]:
 
 def _step(step: str) -> Iterator[str]:
     for number, line in enumerate(step.split("\n") if step else ()):
-        yield f"  {'next: ' if number == 0 else '      '}{printable(line)}"
+        yield f"  {'next: ' if number == 0 else '      '}{visible(line)}"
 
 
 def trace(rows: Sequence[TraceRow]) -> Iterator[str]:
@@ -167,7 +166,7 @@ def diffs(files: Iterable[FileDiff], paint: Paint = plain) -> Iterator[str]:
 
 
 def _coloured(line: str, paint: Paint) -> str:
-    shown = printable(line)
+    shown = visible(line)
     word = "head" if line.startswith(("---", "+++", "@@")) else line[:1]
     return paint(shown, word) if word in {"head", "+", "-"} else shown
 
@@ -224,7 +223,7 @@ def _written(target: TargetResult) -> Iterator[str]:
     if target.loader:
         yield f"  the client's own loader: {cell(target.loader)}"
     if target.bundle:
-        yield f"  originals: {cell(target.bundle)} on {target.host}"
+        yield f"  originals: {cell(target.bundle)} on {cell(target.host)}"
 
 
 def question(hosts: Sequence[HostResult]) -> Iterator[str]:

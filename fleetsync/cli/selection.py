@@ -14,8 +14,8 @@ from fleetsync import inventory, receipt, registry
 from fleetsync.adapter import Wish
 from fleetsync.cli.options import Options
 from fleetsync.errors import UsageError
-from fleetsync.fleet import Job, Run, Step
 from fleetsync.inventory import Host, Inventory
+from fleetsync.job import Job, Run, Step
 
 BACKUPS = "backups"
 """Where receipts go, beside the inventory, unless `--receipts` says otherwise."""

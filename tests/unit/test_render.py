@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fleetsync.cli.doctor import examination
+from fleetsync.cli.output import cell, coloured, table
+from fleetsync.cli.render import blocks, question, results, summary
+from fleetsync.outcome import ChangeRow, HostResult, Outcome
+
+from .fleets import (
+    CHANGES,
+    DIFF,
+    INSTALLATION,
+    account,
+    alone,
+    changed,
+    drift,
+    in_step,
+    refused,
+    target,
+)
+
+
+def shown(*hosts: HostResult, quiet: bool = False, verbose: bool = False) -> list[str]:
+    return list(blocks(hosts, quiet=quiet, verbose=verbose))
+
+
+def test_a_host_in_step_takes_one_line() -> None:
+    assert shown(in_step("one")) == ["one  pi  in step"]
+
+
+def test_drift_is_shown_by_headline_rows_diff_and_version() -> None:
+    assert shown(drift("one")) == [
+        "one  pi  drift  2 changes",
+        "  llm.primary  contextWindow  524288 -> 393216",
+        "  llm.primary  maxTokens      8192 -> 4096",
+        "  --- /home/op/.pi/agent/models.json",
+        "  +++ /home/op/.pi/agent/models.json (planned)",
+        "  @@ -1,1 +1,1 @@",
+        '  -"contextWindow": 524288',
+        '  +"contextWindow": 393216',
+        "  installation  1.6.0  /home/op/.local/bin/pi  (PATH)",
+    ]
+
+
+def test_headlines_of_all_hosts_are_aligned() -> None:
+    lines = shown(in_step("companion-node"), drift("one"), quiet=True) + shown(
+        in_step("companion-node"), drift("one")
+    )
+    assert lines[0] == "one             pi  drift    2 changes"
+    assert lines[1] == "companion-node  pi  in step"
+
+
+def test_a_refusal_tells_cause_and_step_first_then_every_place_then_the_drift() -> None:
+    assert shown(refused("mid"))[:9] == [
+        "mid  pi  refused  no key of its own",
+        "  next: set ROUTER_API_KEY there",
+        "  looked for the credential, in the client's own order:",
+        "    1.  ~/.pi/agent/auth.json anvil.key  absent",
+        "    2.  ~/.pi/agent/models.json apiKey   reference ROUTER_API_KEY",
+        "  and where the client does not look:",
+        "    -  ROUTER_API_KEY mentioned in ~/.bashrc  present",
+        "  drift all the same: 2 changes",
+        "  llm.primary  contextWindow  524288 -> 393216",
+    ]
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [Outcome.ABSENT, Outcome.AWAY, Outcome.HELD, Outcome.UNKNOWN, Outcome.FAILED, Outcome.CONFLICT],
+)
+def test_a_host_without_targets_tells_reason_and_step(outcome: Outcome) -> None:
+    assert shown(alone("far", outcome)) == [f"far    {outcome.value}  why", "  next: what next"]
+
+
+def test_a_value_that_appears_or_goes_away_says_so() -> None:
+    found = target(
+        "one", Outcome.DRIFT,
+        changes=(ChangeRow("f", "a", "k", None, "1"), ChangeRow("f", "b", "k", "2", None)),
+    )
+    assert shown(HostResult("one", (found,)))[1:] == [
+        "  a  k  (absent) -> 1",
+        "  b  k  2 -> (removed)",
+    ]
+
+
+def test_a_link_is_named_with_what_it_leads_to() -> None:
+    found = target("one", Outcome.DRIFT, diffs=(replace(DIFF, real="/home/op/dots/m.json"),))
+    assert (
+        "  /home/op/.pi/agent/models.json is a link: the file is /home/op/dots/m.json"
+        in shown(HostResult("one", (found,)))
+    )
+
+
+def test_quiet_keeps_the_headlines_that_are_not_in_step() -> None:
+    assert shown(in_step("one"), drift("two"), alone("far", Outcome.AWAY), quiet=True) == [
+        "two  pi  drift    2 changes",
+        "far      away     why",
+    ]
+
+
+def test_verbose_adds_files_and_installations() -> None:
+    lines = shown(in_step("one"), drift("two"), verbose=True)
+    assert lines[1] == "  installation  1.6.0  /home/op/.local/bin/pi  (PATH)"
+    assert lines[-1] == "  file  models  /home/op/.pi/agent/models.json  file  0600"
+
+
+def test_an_interrupted_transaction_is_named() -> None:
+    host = replace(in_step("one"), interrupted=("transaction 7 was cut off",))
+    assert shown(host)[1] == "one  interrupted transaction: transaction 7 was cut off"
+    assert summary([host]) == "1 host: 1 in step, 1 interrupted transaction found"
+
+
+def test_the_summary_counts_outcomes() -> None:
+    assert summary([drift("a"), drift("b"), refused("c")]) == "3 hosts: 2 drift, 1 refused"
+
+
+def test_the_summary_counts_targets_where_hosts_have_several() -> None:
+    two = HostResult("a", (*drift("a").targets, *in_step("a").targets))
+    assert summary([two]) == "1 host, 2 targets: 1 in step, 1 drift"
+
+
+def test_the_question_lists_what_is_written_where() -> None:
+    assert list(question([drift("one"), in_step("two"), drift("three"), refused("mid")])) == [
+        "To be written:",
+        "  one    pi  /home/op/.pi/agent/models.json  2 changes",
+        "  three  pi  /home/op/.pi/agent/models.json  2 changes",
+        "Write 2 files on 2 hosts? [y/N] ",
+    ]
+
+
+def test_results_name_the_originals_on_the_host() -> None:
+    assert list(results([changed("one"), in_step("two")], quiet=True)) == [
+        "one  pi  changed  2 changes",
+        "  the client's own loader: agrees",
+        "  originals: /home/op/.local/state/fleetsync/txn/1.done on one",
+    ]
+
+
+def test_a_target_with_a_name_of_its_own_is_told_apart() -> None:
+    found = replace(target("one", Outcome.IN_STEP), client="hermes", name="work")
+    assert shown(HostResult("one", (found,))) == ["one  hermes/work  in step"]
+
+
+HOSTILE = "a\x1b[31m\x07\u202e\x9b[m"
+
+
+def test_hostile_text_sends_no_escape_from_any_field() -> None:
+    found = target(
+        HOSTILE, Outcome.REFUSED, reason=f"{HOSTILE}\n{HOSTILE}", step=HOSTILE,
+        changes=(ChangeRow(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE),),
+        diffs=(replace(DIFF, path=HOSTILE, real=HOSTILE * 2, text=f"+{HOSTILE}\n-{HOSTILE}\n"),),
+        notes=(HOSTILE,),
+        installations=(replace(INSTALLATION, launcher=HOSTILE, version=HOSTILE),),
+        loader=HOSTILE, bundle=HOSTILE,
+    )
+    host = HostResult(
+        HOSTILE, (found,), notes=(HOSTILE,), interrupted=(HOSTILE,),
+        account=replace(account(), user=HOSTILE, home=HOSTILE, shell=HOSTILE, system=HOSTILE),
+    )
+    text = "".join(
+        (*shown(host, verbose=True), *results([host], quiet=False), *question([host]),
+         *examination([host], quiet=False))
+    )
+    assert not set(text) & {"\x1b", "\x07", "\u202e", "\x9b", "\n"}
+
+
+def test_markup_and_long_lines_stay_as_they_are() -> None:
+    name = "[bold]" + "x" * 300 + "[/nope]"
+    found = target("one", Outcome.DRIFT, changes=(ChangeRow("f", name, "k", "[1]", "[2]"),))
+    assert shown(HostResult("one", (found,)))[1] == f"  {name}  k  [1] -> [2]"
+
+
+def test_a_cell_stays_on_its_line() -> None:
+    assert cell("a\nb\tc\r") == "a\\nb\\tc\\x0d"
+
+
+def test_an_undecodable_name_is_shown_by_its_bytes() -> None:
+    assert cell(b"caf\xe9".decode("utf-8", "surrogateescape")) == "caf\\xe9"
+
+
+def test_a_table_has_no_trailing_spaces() -> None:
+    assert table([("a", "b", ""), ("cc", "d", "e")]) == ["a   b", "cc  d  e"]
+
+
+def test_colour_goes_to_outcomes_and_diff_lines_alone() -> None:
+    lines = list(blocks([drift("one")], quiet=False, verbose=False, paint=coloured))
+    assert lines[0] == "one  pi  \x1b[33mdrift\x1b[0m  2 changes"
+    assert lines[1] == "  llm.primary  contextWindow  524288 -> 393216"
+    assert lines[-2] == '  \x1b[32m+"contextWindow": 393216\x1b[0m'
+
+
+def test_doctor_tells_the_account_the_findings_and_one_next_step() -> None:
+    host = replace(drift("one"), account=account(), seconds=0.25)
+    assert list(examination([host], quiet=False)) == [
+        "one  reachable in 0.2 s as op",
+        "  system  Linux, home /home/op",
+        "  shell   /bin/bash",
+        "  state   /home/op/.local/state/fleetsync; no change of ours yet",
+        "one  pi  drift  2 changes",
+        "  installation  1.6.0  /home/op/.local/bin/pi  (PATH)",
+        "  interpreter of /home/op/.local/bin/pi: /usr/bin/node 24.19.0",
+        "  file  models  /home/op/.pi/agent/models.json  file  0600",
+        "  next: fleetsync preview one",
+    ]
+
+
+def test_doctor_says_why_a_host_is_not_reached() -> None:
+    assert list(examination([alone("far", Outcome.AWAY)], quiet=False)) == [
+        "far    away  why",
+        "  next: what next",
+    ]
+
+
+def test_doctor_names_noise_locks_and_the_last_change() -> None:
+    row = replace(account(), noise=True, last="run=1", locked_by="pid 7")
+    text = "\n".join(examination([replace(in_step("one"), account=row)], quiet=False))
+    assert "its start-up files print into ssh commands" in text
+    assert "last change: run=1; locked by pid 7" in text
+    assert len(CHANGES) == 2
