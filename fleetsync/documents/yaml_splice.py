@@ -30,7 +30,8 @@ def replace(parsed: Parsed, trail: Trail, value: Value) -> list[TextSplice]:
     check_leaving(page, trail.node)
     above = Trail(trail.nodes[:-1], trail.places[:-1], ()) if trail.places else trail
     writer = Writer(style_of(page, above), flow=bool(trail.parent and trail.parent.flow))
-    if isinstance(value, list | dict) and value and not writer.flow:
+    flow = writer.flow or (trail.node.flow and bool(trail.node.entries or trail.node.items))
+    if isinstance(value, list | dict) and value and not flow:
         return _put_block(page, trail, value, writer)
     return _put_inline(page, trail, _matching(trail.node, value, writer))
 
@@ -91,7 +92,14 @@ def _put_inline(page: Page, trail: Trail, text: str) -> list[TextSplice]:
         return [TextSplice(start, node.end, text)]
     after = head_end(page, trail)
     cut = page.line_end(page.line_start(start) - 1)
+    if _has_comment(page, after) and _has_comment(page, node.end):
+        cut = start
     return [TextSplice(after, after, f" {text}"), TextSplice(cut, node.end, "")]
+
+
+def _has_comment(page: Page, at: int) -> bool:
+    """Whether a comment ends the line that holds `at`."""
+    return any(True for _ in page.comments_in(at, page.line_end(at)))
 
 
 def _lead(page: Page, trail: Trail) -> str:
