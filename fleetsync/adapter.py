@@ -111,13 +111,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """What must become of one file. `managed` are the paths whose values may be shown."""
+    """What must become of one file. `managed` are the paths whose values may be shown.
+
+    `companion` is a lock directory beside the file that the client itself honours.
+    """
 
     file: FileFact
     dialect: Dialect
     splices: tuple[Splice, ...]
     after: Sealed
     managed: tuple[Path, ...]
+    companion: str = ""
 
 
 @dataclass(frozen=True, slots=True)

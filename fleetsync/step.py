@@ -10,7 +10,7 @@ from dataclasses import replace
 from fleetsync import registry
 from fleetsync.apply import apply
 from fleetsync.job import Job, Step
-from fleetsync.look import Look, Session, ask_loader, host_result, look, target_result
+from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
 from fleetsync.outcome import HostResult, Outcome, TargetResult
 from fleetsync.plan import Plan
 from fleetsync.probe import Salts
@@ -54,7 +54,7 @@ def _proved(session: Session, runner: Runner, seen: Look, plan: Plan) -> TargetR
         return result
     loaded = ask_loader(runner, plan)
     if loaded.agrees:
-        return replace(result, loader="agrees", notes=(*result.notes, *loaded.notes))
+        return replace(result, loader=AGREES, notes=(*result.notes, *loaded.notes))
     return replace(
         result,
         outcome=Outcome.FAILED,

@@ -22,7 +22,8 @@ from fleetsync.facts import FileFact, Sealed
 
 MODELS, SETTINGS = "models", "settings"
 DIALECTS = {MODELS: Dialect.JSON_COMMENTS, SETTINGS: Dialect.JSON}
-"""models.json may hold `//` comments and trailing commas, settings.json may not (1.6.0)."""
+"""models.json may hold `//` comments and trailing commas, settings.json may not (1.6.0).
+Pi takes a lock directory beside settings.json for a write, and has none for models.json."""
 
 
 def document(fact: FileFact, role: str) -> Document | None:
@@ -82,6 +83,6 @@ class Draft:
         edited = self.document.edit(self.edits)
         if not edited.splices:
             return ()
-        after = Sealed(edited.data)
-        dialect = DIALECTS[self.role]
-        return (FileEdit(self.file, dialect, edited.splices, after, tuple(self.managed)),)
+        dialect, after, managed = DIALECTS[self.role], Sealed(edited.data), tuple(self.managed)
+        lock = f"{self.file.path}.lock" if self.role == SETTINGS else ""
+        return (FileEdit(self.file, dialect, edited.splices, after, managed, lock),)
