@@ -14,7 +14,7 @@ from fleetsync.cli.answers import DECLINED, ending, look, report, show
 from fleetsync.cli.conduct import Conducted, conduct
 from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Problem, Report
-from fleetsync.cli.render import drifting, question, results
+from fleetsync.cli.render import notes, question, results, writable
 from fleetsync.cli.selection import Selection
 from fleetsync.errors import ConfigError, UsageError
 from fleetsync.job import Approved, Step
@@ -33,7 +33,7 @@ def apply(selection: Selection, options: Options, output: Output, *, yes: bool) 
             "look with `fleetsync preview`, then run `fleetsync apply --yes`",
         )
     seen = look(Step.PREVIEW, selection, options, output)
-    ready = () if seen.interrupted else drifting(seen.hosts)
+    ready = () if seen.interrupted else writable(seen.hosts)
     briefly = options.quiet and yes
     if not briefly:
         show(seen, options, output)
@@ -44,8 +44,11 @@ def apply(selection: Selection, options: Options, output: Output, *, yes: bool) 
         final = _final(seen, done)
         made = report("apply", selection, final)
         if ready or briefly:
-            output.answer(*results(final.hosts, quiet=options.quiet, paint=output.paint))
-            output.answer(*ending(final))
+            told = frozenset() if briefly else notes(seen.hosts)
+            output.answer(
+                *results(final.hosts, quiet=options.quiet, told=told, paint=output.paint),
+                *ending(final),
+            )
         record.end(made, done, final)
     output.answer(*_next(final.hosts, record, selection))
     return record.reported(made)
@@ -201,7 +204,7 @@ def _recorded(selection: Selection, seen: Conducted, *, writes: bool) -> Iterato
             fleetsync=version("fleetsync"),
             exit_code=None,
             attempts=receipt.attempts("preview", seen.hosts),
-            open=drifting(seen.hosts),
+            open=writable(seen.hosts),
         ),
         selection.receipts,
     )

@@ -6,7 +6,7 @@ from fleetsync.cli.answers import ending, look, report, show
 from fleetsync.cli.doctor import examination
 from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Report
-from fleetsync.cli.render import drifting
+from fleetsync.cli.render import writable
 from fleetsync.cli.selection import Selection
 from fleetsync.job import Step
 
@@ -28,7 +28,7 @@ def _compare(
 ) -> Report:
     seen = look(step, selection, options, output)
     show(seen, options, output)
-    ready = drifting(seen.hosts)
+    ready = writable(seen.hosts)
     if ready:
         output.answer(f"next: {selection.command('apply', ready)}")
     return report(step.value, selection, seen, drift_is_3=drift_is_3)

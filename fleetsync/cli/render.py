@@ -202,10 +202,21 @@ def _link(row: FileRow) -> str:
     return f"-> {row.real}" if row.real not in {"", row.path} else ""
 
 
+def notes(hosts: Iterable[HostResult]) -> frozenset[str]:
+    """Every note of the hosts and their targets."""
+    found = [(*host.notes, *(note for t in host.targets for note in t.notes)) for host in hosts]
+    return frozenset(note for told in found for note in told)
+
+
 def results(
-    hosts: Sequence[HostResult], *, quiet: bool, paint: Paint = plain
+    hosts: Sequence[HostResult],
+    *,
+    quiet: bool,
+    told: frozenset[str] = frozenset(),
+    paint: Paint = plain,
 ) -> Iterator[str]:
-    """What apply did: a headline each, and where the originals are."""
+    """What apply did: a headline each, where the originals are, and the notes that the
+    preview had not `told`."""
     found = [entry for host in hosts for entry in entries(host)]
     for entry, line in zip(found, headlines(found, paint), strict=True):
         if quiet and entry.outcome is Outcome.IN_STEP:
@@ -217,6 +228,9 @@ def results(
             yield from _step(entry.step)
         if entry.target:
             yield from _written(entry.target)
+    for host in hosts:
+        new = sorted(notes([host]) - told)
+        yield from (f"{cell(host.host)}  note: {cell(note)}" for note in new)
 
 
 def _written(target: TargetResult) -> Iterator[str]:
@@ -234,10 +248,12 @@ def question(hosts: Sequence[HostResult]) -> Iterator[str]:
         for t in targets
         for file in t.diffs
     ]
+    cut = [(host.host, "", line, "to be finished or undone") for host in hosts
+           for line in host.interrupted]
     yield "To be written:"
-    yield from table(rows, "  ")
-    count = len({t.host for t in targets})
-    yield f"Write {counted(len(rows), 'file')} on {counted(count, 'host')}? [y/N] "
+    yield from table((*rows, *cut), "  ")
+    what = f"Write {counted(len(rows), 'file')}" if rows else "Go on"
+    yield f"{what} on {counted(len(writable(hosts)), 'host')}? [y/N] "
 
 
 def summary(hosts: Sequence[HostResult]) -> str:
@@ -254,7 +270,9 @@ def summary(hosts: Sequence[HostResult]) -> str:
     return f"{size}: {', '.join(told) or 'nothing to do'}"
 
 
-def drifting(hosts: Iterable[HostResult]) -> tuple[str, ...]:
-    """The hosts that apply would write to."""
-    return tuple(h.host for h in hosts if any(t.outcome is Outcome.DRIFT for t in h.targets))
+def writable(hosts: Iterable[HostResult]) -> tuple[str, ...]:
+    """The hosts that apply would write to: drift, or a transaction that was cut off."""
+    return tuple(
+        host.host for host in hosts if Outcome.DRIFT in host.outcomes or host.interrupted
+    )
 

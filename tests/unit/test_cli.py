@@ -237,6 +237,14 @@ def test_apply_writes_to_the_hosts_with_drift_what_was_seen(bench: Bench) -> Non
     ]
 
 
+def test_apply_goes_to_a_host_in_step_where_a_transaction_was_cut_off(bench: Bench) -> None:
+    bench.fleet.set(Step.PREVIEW, replace(in_step("two"), interrupted=("cut off",)))
+    bench.fleet.set(Step.APPLY, replace(in_step("two"), notes=("finished now",)))
+    ended = bench.run("apply", "two", "--yes")
+    assert (ended.code, bench.fleet.steps(Step.APPLY)) == (0, ["two"])
+    assert "two  note: finished now" in ended.out.splitlines()
+
+
 def test_apply_ends_with_bundle_receipt_and_the_repeat(bench: Bench) -> None:
     lines = bench.run("apply", "one", "--yes").out.splitlines()
     assert "  originals: /home/op/.local/state/fleetsync/txn/1.done on one" in lines
@@ -417,11 +425,12 @@ def test_an_interrupted_apply_keeps_what_is_open_and_what_is_unknown(bench: Benc
 def test_an_interrupt_at_the_question_is_130(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Pressing(Terminal):
-        def readline(self, size: int | None = -1, /) -> str:
-            raise KeyboardInterrupt
+    def press() -> str:
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr("sys.stdin", Pressing())
+    terminal = Terminal()
+    monkeypatch.setattr(terminal, "readline", press)
+    monkeypatch.setattr("sys.stdin", terminal)
     ended = bench.run("apply", "--json")
     assert (ended.code, ended.envelope["status"]) == (130, "interrupted")
     assert bench.fleet.steps(Step.APPLY) == []
