@@ -33,6 +33,7 @@ WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
 _READY_SECONDS = 10
 _USER_PREFIX = "fleetsync-test-"
 _numbers = itertools.count(1)
+_REAL_SSH = shutil.which("ssh")
 
 
 @dataclass(frozen=True)
@@ -169,11 +170,10 @@ class Sshd:
 def configured_ssh(directory: Path, config: str) -> Path:
     """A directory for PATH, whose `ssh` is the real one reading `config` alone: the real
     one takes the operator's own files from passwd, whatever HOME says."""
-    real = shutil.which("ssh")
     (directory / "ssh_config").write_text(config, "utf-8")
     program = directory / "bin" / "ssh"
     program.parent.mkdir(exist_ok=True)
-    program.write_text(f'#!/bin/sh\nexec {real} -F {directory}/ssh_config "$@"\n', "ascii")
+    program.write_text(f'#!/bin/sh\nexec {_REAL_SSH} -F {directory}/ssh_config "$@"\n', "ascii")
     program.chmod(0o755)
     return program.parent
 
