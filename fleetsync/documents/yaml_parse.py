@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import yaml
 from yaml.events import (
@@ -20,15 +20,17 @@ from yaml.events import (
     CollectionStartEvent,
     DocumentStartEvent,
     Event,
+    MappingEndEvent,
     MappingStartEvent,
-    NodeEvent,
     ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
     StreamEndEvent,
 )
 
 from fleetsync.documents.grammar import Parsed
 from fleetsync.documents.tree import Comment, Dialect, Kind, Limits, Node
-from fleetsync.documents.yaml_scalar import resolve, short, why_not_loadable
+from fleetsync.documents.yaml_scalar import TYPED_FIRSTS, resolve, short, why_not_loadable
 from fleetsync.errors import Unreadable
 
 BREAKS: Final = "\n\r\x85\u2028\u2029"
@@ -41,6 +43,8 @@ _UNPRINTABLE = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
 _PROPERTIES = re.compile(rf"(?:&[\w-]+|![^ \t{BREAKS}]*|#[^{BREAKS}]*|[ \t{BREAKS}]+)*", re.ASCII)
+_EXOTIC = re.compile("[\x85\u2028\u2029]")
+_ALWAYS_LOADS: Final = frozenset({"str", "null", "bool", "float"})
 _COLLECTIONS: Final = {
     Kind.MAPPING: frozenset({"", "map", "set"}),
     Kind.SEQUENCE: frozenset({"", "seq", "omap", "pairs"}),
@@ -66,16 +70,23 @@ def content_start(text: str, node: Node) -> int:
 
 def place_of(text: str, index: int) -> tuple[int, int]:
     """Line and column (from 1) of a character, as an editor counts them."""
-    ends = [found.end() for found in _EDITOR_LINE_END.finditer(text, 0, index)]
-    return len(ends) + 1, index - (ends[-1] if ends else 0) + 1
+    lines = _editor_lines(text[:index])
+    return len(lines), index - lines[-1] + 1
 
 
 def _read(text: str, builder: _Builder) -> Node | None:
+    take: dict[type[Event], Callable[[Any], None]] = {
+        ScalarEvent: builder.scalar, AliasEvent: builder.alias,
+        MappingStartEvent: builder.start, SequenceStartEvent: builder.start,
+        MappingEndEvent: builder.finish, SequenceEndEvent: builder.finish,
+        DocumentStartEvent: builder.document,
+    }
     try:
         loader = _Loader(text)
         event = loader.get_event()
-        while not isinstance(event, StreamEndEvent):
-            builder.take(event)
+        while (kind := type(event)) is not StreamEndEvent:
+            if kind in take:
+                take[kind](event)
             event = loader.get_event()
     except yaml.YAMLError as error:
         raise _unreadable(text, error) from None
@@ -92,159 +103,161 @@ def _unreadable(text: str, error: yaml.YAMLError) -> Unreadable:
     return Unreadable("a control character that YAML does not allow", *place)
 
 
-@dataclass(slots=True)
 class _Builder:
     """Builds the tree from events, and refuses what the safe loader would not load."""
 
-    text: str
-    limits: Limits
-    root: Node | None = None
-    features: set[str] = field(default_factory=set)
-    leaves: list[tuple[int, int]] = field(default_factory=list)
-    open: list[tuple[Node, list[Node]]] = field(default_factory=list)
-    anchors: dict[str, Node] = field(default_factory=dict)
-    documents: int = 0
-    nodes: int = 0
-    lines: list[int] = field(default_factory=list)
+    def __init__(self, text: str, limits: Limits) -> None:
+        self.text = text
+        self.limits = limits
+        self.features: set[str] = set()
+        self.leaves: list[tuple[int, int]] = []
+        """The characters of each scalar, without its anchor, tag and block header"""
+        self._open: list[tuple[Node, list[Node]]] = []
+        self._children: list[Node] = []
+        """The children of the innermost open collection; outside of all, the root"""
+        self._anchors: dict[str, Node] = {}
+        self._documents = 0
+        self._left = limits.nodes
+        self._lines = _editor_lines(text) if _EXOTIC.search(text) else []
+        """Where lines begin, if an editor does not count them as YAML does"""
 
-    def __post_init__(self) -> None:
-        ends = (found.end() for found in _EDITOR_LINE_END.finditer(self.text))
-        self.lines = [0, *ends]
+    @property
+    def root(self) -> Node | None:
+        """The root node, once all events were taken."""
+        return self._children[0] if self._children else None
 
-    def take(self, event: Event) -> None:
-        """Put one event into the tree."""
-        if isinstance(event, ScalarEvent):
-            self._add(self._scalar(event))
-        elif isinstance(event, CollectionStartEvent):
-            self._start(event)
-        elif isinstance(event, CollectionEndEvent):
-            self._finish(event)
-        elif isinstance(event, AliasEvent):
-            self._add(self._alias(event))
-        elif isinstance(event, DocumentStartEvent):
-            self._document(event)
-
-    def _document(self, event: DocumentStartEvent) -> None:
-        self.documents += 1
-        if self.documents > 1:
+    def document(self, event: DocumentStartEvent) -> None:
+        """A document begins."""
+        self._documents += 1
+        if self._documents > 1:
             raise self._refuse("a second document begins: one is expected", _start(event))
         if event.version or event.tags:
             self.features.add("directive")
 
-    def _node(self, event: NodeEvent, kind: Kind) -> Node:
-        start = _start(event)
-        self.nodes += 1
-        if self.nodes > self.limits.nodes:
-            raise self._refuse(f"more than {self.limits.nodes} nodes", start)
-        line = bisect_right(self.lines, start)
-        return Node(kind, start, _end(event), line, start - self.lines[line - 1] + 1)
-
-    def _scalar(self, event: ScalarEvent) -> Node:
-        node = self._node(event, Kind.SCALAR)
-        node.text, node.style, node.flow = event.value, event.style or "", False
-        if event.tag is None or event.tag == "!":
-            node.tag = resolve(event.value) if event.implicit[0] else "str"
+    def scalar(self, event: ScalarEvent) -> None:
+        """A scalar."""
+        text, style, given = event.value, event.style or "", event.tag
+        if given is not None and given != "!":
+            tag = short(given)
         else:
-            node.tag = short(event.tag)
-        self._properties(node, event)
-        if node.start < node.end:
-            self._leaf(node)
-        return node
+            typed = event.implicit[0] and text[:1] in TYPED_FIRSTS
+            tag = resolve(text) if typed else "str"
+        node = self._node(event, Kind.SCALAR, tag, text, style)
+        begin = node.start
+        if given is not None or event.anchor is not None:
+            begin = self._properties(node, event)
+        if tag not in _ALWAYS_LOADS or given is not None:
+            self._check_loads(node)
+        if style == "|" or style == ">":
+            header, begin = begin, _line_end(self.text, begin)
+            node.end = _block_end(self.text, node, header, begin)
+        self.leaves.append((begin, node.end))
+        self._children.append(node)
 
-    def _leaf(self, node: Node) -> None:
-        start = content_start(self.text, node)
-        if node.style in ("|", ">"):
-            begin, start = start, _line_end(self.text, start)
-            node.end = _block_end(self.text, node, begin, start)
-        self.leaves.append((start, node.end))
-
-    def _properties(self, node: Node, event: ScalarEvent | CollectionStartEvent) -> None:
-        if event.tag is not None:
-            self.features.add("tag")
-        if event.anchor is None:
-            return
-        self.features.add("anchor")
-        if event.anchor in self.anchors:
-            raise self._refuse(f"the anchor {event.anchor} is defined twice", node.start)
-        node.anchor = event.anchor
-        self.anchors[event.anchor] = node
-
-    def _alias(self, event: AliasEvent) -> Node:
-        node = self._node(event, Kind.ALIAS)
-        node.text = event.anchor or ""
+    def alias(self, event: AliasEvent) -> None:
+        """An alias."""
+        node = self._node(event, Kind.ALIAS, text=event.anchor or "")
         self.features.add("alias")
-        if node.text not in self.anchors:
+        if node.text not in self._anchors:
             raise self._refuse(f"the alias {node.text} has no anchor", node.start)
-        return node
+        self._children.append(node)
 
-    def _start(self, event: CollectionStartEvent) -> None:
-        kind = Kind.MAPPING if isinstance(event, MappingStartEvent) else Kind.SEQUENCE
+    def start(self, event: CollectionStartEvent) -> None:
+        """A mapping or a sequence begins."""
+        kind = Kind.MAPPING if type(event) is MappingStartEvent else Kind.SEQUENCE
         node = self._node(event, kind)
-        if len(self.open) >= self.limits.depth:
+        if len(self._open) >= self.limits.depth:
             raise self._refuse(f"nested deeper than {self.limits.depth} levels", node.start)
         node.flow = bool(event.flow_style)
-        node.tag = short(event.tag) if event.tag and event.tag != "!" else ""
-        self._properties(node, event)
-        if node.tag not in _COLLECTIONS[kind]:
-            reason = f"the safe loader has no {kind.value} of type {node.tag}"
-            raise self._refuse(reason, node.start)
-        self.open.append((node, []))
+        if event.tag or event.anchor:
+            node.tag = short(event.tag) if event.tag and event.tag != "!" else ""
+            self._properties(node, event)
+            if node.tag not in _COLLECTIONS[kind]:
+                reason = f"the safe loader has no {kind.value} of type {node.tag}"
+                raise self._refuse(reason, node.start)
+        self._open.append((node, self._children))
+        self._children = []
 
-    def _finish(self, event: CollectionEndEvent) -> None:
-        node, children = self.open.pop()
+    def finish(self, event: CollectionEndEvent) -> None:
+        """A mapping or a sequence ends."""
+        children = self._children
+        node = self._open[-1][0]
         if node.kind is Kind.MAPPING:
             node.entries = list(zip(children[::2], children[1::2], strict=True))
-            self._look_at_keys(node)
+            self._check_keys(node, children[::2])
         else:
             node.items = children
-            for item in children:
-                self._look_at_scalar(item)
         if node.flow:
             node.end = _end(event)
         elif children:
             node.end = max(children[-1].end, node.start)
-        self._add(node)
+        self._children = self._open.pop()[1]
+        self._children.append(node)
 
-    def _add(self, node: Node) -> None:
-        if self.open:
-            self.open[-1][1].append(node)
-        else:
-            self.root = node
-            self._look_at_scalar(node)
+    def _node(self, event: Any, kind: Kind, tag: str = "", text: str = "", style: str = "") -> Node:
+        """The node of `event` (Any: for the stubs its marks are optional, and asking
+        thousands of them costs more than this does)."""
+        mark = event.start_mark
+        start, line, column = mark.index, mark.line + 1, mark.column + 1
+        self._left -= 1
+        if self._left < 0:
+            raise self._refuse(f"more than {self.limits.nodes} nodes", start)
+        if self._lines:
+            line = bisect_right(self._lines, start)
+            column = start - self._lines[line - 1] + 1
+        return Node(kind, start, event.end_mark.index, line, column, tag, text, "", False, style)
 
-    def _look_at_scalar(self, node: Node, *, key: bool = False) -> None:
-        if node.kind is Kind.SCALAR:
-            reason = why_not_loadable(node.tag, node.text, key=key)
-            if reason:
-                raise self._refuse(reason, node.start)
+    def _properties(self, node: Node, event: ScalarEvent | CollectionStartEvent) -> int:
+        """Note the anchor and the tag of `node`; where the node itself begins."""
+        if event.tag is not None:
+            self.features.add("tag")
+        if event.anchor is not None:
+            self.features.add("anchor")
+            if event.anchor in self._anchors:
+                raise self._refuse(f"the anchor {event.anchor} is defined twice", node.start)
+            node.anchor = event.anchor
+            self._anchors[event.anchor] = node
+        return content_start(self.text, node)
 
-    def _look_at_keys(self, mapping: Node) -> None:
+    def _check_loads(self, node: Node) -> None:
+        inside = self._open[-1][0].kind if self._open else Kind.SEQUENCE
+        key = inside is Kind.MAPPING and len(self._children) % 2 == 0
+        reason = why_not_loadable(node.tag, node.text, key=key)
+        if reason:
+            raise self._refuse(reason, node.start)
+
+    def _check_keys(self, mapping: Node, keys: list[Node]) -> None:
+        if all(key.tag == "str" for key in keys) and len({key.text for key in keys}) == len(keys):
+            return
         seen: set[tuple[str, str]] = set()
         for key, value in mapping.entries:
             meant = self._meant(key)
             if meant.kind is not Kind.SCALAR:
                 raise self._refuse("a collection stands where a key is expected", key.start)
-            self._look_at_scalar(meant, key=True)
-            self._look_at_scalar(value)
             if meant.tag == "merge":
-                self._look_at_merge(value)
+                self._check_merge(value)
             if (meant.tag, meant.text) in seen:
                 self.features.add("duplicate_key")
             seen.add((meant.tag, meant.text))
 
-    def _look_at_merge(self, value: Node) -> None:
+    def _check_merge(self, value: Node) -> None:
         self.features.add("merge")
         meant = self._meant(value)
         merged = [self._meant(item) for item in meant.items] or [meant]
         for source in merged:
-            if source.kind is not Kind.MAPPING or any(source is node for node, _ in self.open):
+            if source.kind is not Kind.MAPPING or any(source is node for node, _ in self._open):
                 raise self._refuse("what << merges is not a mapping", value.start)
 
     def _meant(self, node: Node) -> Node:
-        return self.anchors[node.text] if node.kind is Kind.ALIAS else node
+        return self._anchors[node.text] if node.kind is Kind.ALIAS else node
 
     def _refuse(self, reason: str, index: int) -> Unreadable:
         return Unreadable(reason, *place_of(self.text, index))
+
+
+def _editor_lines(text: str) -> list[int]:
+    """Where each line begins, as an editor counts lines."""
+    return [0, *(found.end() for found in _EDITOR_LINE_END.finditer(text))]
 
 
 def _start(event: Event) -> int:

@@ -18,6 +18,8 @@ CORE: Final = "tag:yaml.org,2002:"
 """What the short tags of a tree (`int`, `str`, …) leave out."""
 
 _IMPLICIT = Resolver.yaml_implicit_resolvers
+TYPED_FIRSTS: Final = frozenset(_IMPLICIT)
+"""The first characters of plain scalars that may be something else than a string."""
 _SCALARS: Final = frozenset({"bool", "int", "float", "timestamp", "binary", "null", "str"})
 _REFUSALS = (ValueError, KeyError, AttributeError, TypeError, OverflowError, ConstructorError)
 
@@ -40,7 +42,7 @@ def why_not_loadable(tag: str, text: str, *, key: bool) -> str:
 
     `key` tells that it is a mapping's key, where `<<` and `=` have a meaning.
     """
-    if tag in {"str", "null"} or (key and tag in {"merge", "value"}):
+    if _is_common(tag, text) or (key and tag in {"merge", "value"}):
         return ""
     if tag not in _SCALARS:
         return f"the safe loader has no scalar of type {tag}"
@@ -57,7 +59,12 @@ def value_of(tag: str, text: str) -> Value:
     return value if value is None or isinstance(value, bool | int | float) else text
 
 
+def _is_common(tag: str, text: str) -> bool:
+    """Whether this is a number as it is mostly written: its value needs no rules."""
+    return tag == "int" and len(text) < 9 and text.isdecimal() and text[0] != "0"
+
+
 def _construct(tag: str, text: str) -> object:
-    if tag == "int" and len(text) < 9 and text.isdecimal() and text[0] != "0":
+    if _is_common(tag, text):
         return int(text)
     return SafeConstructor().construct_object(ScalarNode(CORE + tag, text))
