@@ -30,10 +30,17 @@ def replace(parsed: Parsed, trail: Trail, value: Value) -> list[TextSplice]:
     check_leaving(page, trail.node)
     above = Trail(trail.nodes[:-1], trail.places[:-1], ()) if trail.places else trail
     writer = Writer(style_of(page, above), flow=bool(trail.parent and trail.parent.flow))
-    flow = writer.flow or (trail.node.flow and bool(trail.node.entries or trail.node.items))
+    flow = writer.flow or _stays_inline(trail)
     if isinstance(value, list | dict) and value and not flow:
         return _put_block(page, trail, value, writer)
     return _put_inline(page, trail, _matching(trail.node, value, writer))
+
+
+def _stays_inline(trail: Trail) -> bool:
+    """Whether a collection in the place of `trail.node` goes on that node's line: it is in
+    flow style, or it stands behind an anchor, where a block cannot begin."""
+    node = trail.node
+    return bool(node.flow and (node.entries or node.items)) or (node.anchor != "" and not trail.key)
 
 
 def insert(parsed: Parsed, trail: Trail, key: str, value: Value) -> list[TextSplice]:
@@ -92,14 +99,15 @@ def _put_inline(page: Page, trail: Trail, text: str) -> list[TextSplice]:
         return [TextSplice(start, node.end, text)]
     after = head_end(page, trail)
     cut = page.line_end(page.line_start(start) - 1)
-    if _has_comment(page, after) and _has_comment(page, node.end):
-        cut = start
-    return [TextSplice(after, after, f" {text}"), TextSplice(cut, node.end, "")]
+    end = page.line_end(node.end)
+    if _has_comment(page, end):
+        cut, end = start if _has_comment(page, cut) else cut, node.end
+    return [TextSplice(after, after, f" {text}"), TextSplice(cut, end, "")]
 
 
 def _has_comment(page: Page, at: int) -> bool:
     """Whether a comment ends the line that holds `at`."""
-    return any(True for _ in page.comments_in(at, page.line_end(at)))
+    return any(True for _ in page.comments_in(page.line_start(at), page.line_end(at)))
 
 
 def _lead(page: Page, trail: Trail) -> str:
@@ -131,7 +139,7 @@ def _fill(page: Page, trail: Trail, value: Value, writer: Writer) -> list[TextSp
     node = trail.node
     if any(True for _ in page.comments_in(page.content(node), node.end)):
         raise refuse(node, "a comment stands inside these brackets")
-    if trail.parent and not trail.parent.flow:
+    if trail.parent and not trail.parent.flow and not _stays_inline(trail):
         return _put_block(page, trail, value, writer)
     return [TextSplice(page.content(node), node.end, Writer(writer.style, True).inline(value))]
 
