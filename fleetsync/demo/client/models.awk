@@ -1,12 +1,13 @@
 # Print the rows of every provider in a models.json: JSON with // comments and trailing
-# commas. Each row is the entry as it stands, with its provider's name added.
+# commas. Each row is the entry as it stands, after its provider's name and Pi's default
+# for `reasoning`; of two equal keys the later one counts.
 { text = text $0 "\n" }
 
 function open_bracket(token) {
     kind[++depth] = token
     key[depth] = ""
     if (depth == 5 && token == "{" && key[1] == "providers" && key[3] == "models") {
-        row = "{\"provider\":" key[2]
+        row = "{\"provider\":" key[2] ",\"reasoning\":false"
         comma = 1
         return 1
     }
