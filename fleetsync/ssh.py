@@ -151,8 +151,8 @@ class _Hop:
             config=_CONFIG,
             gateway=gateway and gateway._connection,
             forward_agent=False,
-            connect_timeout=connect,
             connect_kwargs={
+                "timeout": connect,    # `connect_timeout` would be cut to whole seconds
                 "banner_timeout": min(timeouts.banner, connect),
                 "auth_timeout": timeouts.auth,
                 "channel_timeout": timeouts.channel,
