@@ -2,6 +2,8 @@
 # A new file is built in fs_out from payload and from ranges of the file fs_from.
 # A failure is kept in fs_broken; what was built is believed only by its digest.
 fs_broken=
+# A start-up file may have exported functions under these names.
+unset -f cp chmod date df env grep id ln ls lsattr mkdir mkfifo mv ps rm rmdir sync uname wc
 # fs_chunk OCTAL: payload bytes, written as a printf format of octal escapes.
 fs_chunk() {
     [ -n "$fs_broken" ] || printf "$1" >>"$fs_out" || fs_broken=write

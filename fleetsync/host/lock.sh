@@ -34,8 +34,8 @@ fs_name_owner() {
     fi
     fs_host=$(uname -n)
     fs_namespace=$(readlink /proc/self/ns/pid) || fs_namespace=none
-    fs_namespace=${fs_namespace##*[}
-    fs_namespace=${fs_namespace%]}
+    fs_namespace=${fs_namespace##*\[}
+    fs_namespace=${fs_namespace%\]}
     fs_process "$$"
     fs_owner=$$:$fs_started:$fs_boot:$FS:$fs_host:$fs_namespace
 }

@@ -19,7 +19,7 @@ fs_fill() {
 fs_stage() {
     fs_why=stage
     if [ "$fs_old" = - ]; then
-        fs_make_dirs && fs_fill "$fs_bundle/new.$fs_i" "$fs_new" && return
+        fs_each_dir fs_make_dir && fs_fill "$fs_bundle/new.$fs_i" "$fs_new" && return
     elif fs_fill "$fs_bundle/new.$fs_i" "$fs_new" && ln "$fs_real" "$fs_link_old"; then
         fs_stat "$fs_temp" && [ "$fs_mode:$fs_uid:$fs_gid" = "$fs_perm" ] && return
         fs_why=owner
@@ -27,15 +27,8 @@ fs_stage() {
     fs_problem "$fs_why" "$fs_path"
     return 1
 }
-fs_make_dirs() {
-    IFS=$fs_newline
-    set -f
-    set -- $fs_dirs
-    set +f
-    IFS=$fs_ifs
-    for fs_dir in "$@"; do
-        [ -d "$fs_dir" ] || mkdir "$fs_dir" || return 1
-    done
+fs_make_dir() {
+    [ -d "$1" ] || mkdir "$1"
 }
 # The last look at the whole set before the decision.
 fs_unchanged() {
@@ -86,8 +79,8 @@ fs_give_back() {
         ln "$1" "$fs_real"
     fi
 }
-# fs_put: one file becomes new. Repeatable: a file that is new already stays.
-fs_put() {
+# fs_make_new: one file becomes new. Repeatable: a file that is new already stays.
+fs_make_new() {
     fs_holds "$fs_real" "$fs_new" && return
     fs_why=write
     fs_holds "$fs_temp" "$fs_new" || fs_fill "$fs_bundle/new.$fs_i" "$fs_new" || return 1
@@ -177,14 +170,11 @@ fs_companion_free() {
 }
 fs_companion_drop() {
     [ -e "$fs_bundle/held.$fs_i" ] || return 0
+    fs_line=
     read -r fs_line <"$fs_bundle/held.$fs_i"
-    case $fs_line in
-    new) fs_companion_free || return 1 ;;
-    esac
-    if fs_stat "$fs_companion"; then
-        case $fs_line in
-        new | "$fs_inode:$fs_mtime") rmdir "$fs_companion" || return 1 ;;
-        esac
+    if ! { fs_stat "$fs_companion" && [ "$fs_line" = "$fs_inode:$fs_mtime" ]; }; then
+        fs_companion_free || return 1
     fi
+    [ ! -d "$fs_companion" ] || rmdir "$fs_companion" || return 1
     rm -f "$fs_bundle/held.$fs_i"
 }

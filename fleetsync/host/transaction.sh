@@ -88,6 +88,18 @@ fs_each() {
         "$1" || return 1
     done
 }
+# fs_each_dir COMMAND...: for every directory that is made, parents first, until one fails.
+fs_each_dir() {
+    IFS=$fs_newline
+    set -f
+    for fs_dir in $fs_dirs; do
+        IFS=$fs_ifs
+        set +f
+        "$@" "$fs_dir" || return 1
+    done
+    IFS=$fs_ifs
+    set +f
+}
 # fs_problem WORD PATH [DETAIL]: one reason why not.
 fs_problem() {
     fs_troubles=$((fs_troubles + 1))
@@ -176,7 +188,7 @@ fs_flush() {
 }
 fs_write_manifest() {
     {
-        printf %s "$fs_meta_lines" && fs_each fs_print_row && fs_print_dirs && echo END
+        printf %s "$fs_meta_lines" && fs_each fs_print_row && fs_each_dir fs_print_dir && echo END
     } >"$fs_bundle/manifest" && fs_read_manifest && fs_sync "$fs_bundle"/* "$fs_bundle" "$fs_txn" &&
         return
     fs_problem state - "$fs_bundle"
@@ -185,15 +197,8 @@ fs_write_manifest() {
 fs_print_row() {
     printf 'F\t%s\t%s\n' "$fs_i" "$fs_row"
 }
-fs_print_dirs() {
-    IFS=$fs_newline
-    set -f
-    set -- $fs_dirs
-    set +f
-    IFS=$fs_ifs
-    for fs_dir in "$@"; do
-        printf 'D\t%s\n' "$fs_dir" || return 1
-    done
+fs_print_dir() {
+    printf 'D\t%s\n' "$1"
 }
 # The rows of the bundle at hand; fails without END.
 fs_read_manifest() {
@@ -248,7 +253,7 @@ fs_undone() {
 }
 # commit -> done. Fails with fs_why and fs_path.
 fs_forward() {
-    fs_each fs_put && fs_each fs_proved || return 1
+    fs_each fs_make_new && fs_each fs_proved || return 1
     fs_why=write
     fs_each fs_clean && fs_move done
 }
@@ -267,17 +272,16 @@ fs_clean() {
 }
 # Directories that were made for a file; one that somebody uses by now stays.
 fs_remove_dirs() {
-    fs_reversed=
-    IFS=$fs_newline
-    set -f
-    for fs_dir in $fs_dirs; do
-        fs_reversed=$fs_dir$fs_newline$fs_reversed
-    done
-    for fs_dir in $fs_reversed; do
-        rmdir "$fs_dir"
-    done
-    IFS=$fs_ifs
-    set +f
+    fs_reversed=$fs_newline
+    fs_each_dir fs_reverse
+    fs_dirs=$fs_reversed
+    fs_each_dir fs_remove_dir
+}
+fs_reverse() {
+    fs_reversed=$fs_newline$1$fs_reversed
+}
+fs_remove_dir() {
+    [ ! -d "$1" ] || rmdir "$1" || [ -n "$(ls -A "$1")" ]
 }
 # prep -> nothing: no file was touched yet.
 fs_give_up() {
@@ -360,7 +364,8 @@ fs_unsettled() {
     for fs_bundle in "$fs_txn"/*.prep "$fs_txn"/*.commit "$fs_txn"/*.undo; do
         [ ! -d "$fs_bundle" ] || return 0
     done
-    return 1
+    fs_highest
+    [ "$fs_holder" != free ]
 }
 # fs_undo TX: a done transaction is put back, if every file is still what it wrote.
 fs_undo() {

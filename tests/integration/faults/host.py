@@ -1,0 +1,81 @@
+"""A host that is a shell on this machine, with a home of its own, and may be sabotaged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fleetsync.errors import Lost
+from fleetsync.remote import ANSWER_CAP
+
+NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""What kills runs in here: nothing outside can be hit."""
+
+
+def namespace(*more: str) -> tuple[str, ...]:
+    """The command that opens a PID namespace; an unprivileged user needs one for users."""
+    mapped = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+    return (*NAMESPACE, *mapped, *more)
+
+
+def shell(name: str, tools: Path) -> tuple[Path, str]:
+    """A directory that holds `name` as `sh`, and the PATH of that host.
+
+    busybox comes with its own tools, so that its cp, ln, mv and stat are tested too.
+    """
+    tools.mkdir(parents=True, exist_ok=True)
+    program = shutil.which(name)
+    if program is None:
+        raise FileNotFoundError(name)
+    if name == "busybox":
+        subprocess.run([program, "--install", "-s", str(tools)], check=True)
+    else:
+        (tools / "sh").unlink(missing_ok=True)
+        (tools / "sh").symlink_to(program)
+    return tools / "sh", f"{tools}:/usr/bin:/bin"
+
+
+@dataclass
+class ShellRemote:
+    """Runs each script under the sh at `sh`. `prelude` is run before its calls, and
+    `replaced` changes its text: that is how a host is sabotaged."""
+
+    sh: Path
+    path: str
+    home: Path
+    prelude: str = ""
+    replaced: tuple[tuple[str, str], ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    within: tuple[str, ...] = ()
+
+    def connect(self) -> None:
+        """Nothing to reach."""
+
+    def close(self) -> None:
+        """Nothing to let go."""
+
+    def exchange(
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+    ) -> bytes:
+        """Run the script to its end; what it printed."""
+        text = stdin.decode("ascii").replace("fs_calls() {\n", f"fs_calls() {{\n{self.prelude}\n")
+        for old, new in self.replaced:
+            if old not in text:
+                raise LookupError(old)
+            text = text.replace(old, new)
+        try:
+            done = subprocess.run(
+                [*self.within, str(self.sh), "-c", command.removeprefix("sh -c '")[:-1]],
+                input=text.encode(),
+                stdout=subprocess.PIPE,
+                env={"HOME": str(self.home), "PATH": self.path, **self.environment},
+                cwd=self.home,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise Lost("no end came in time") from error
+        return done.stdout
