@@ -1,7 +1,8 @@
 """Real OpenSSH servers for tests, each a host with an address and a home of its own.
 
 A host listens on a loopback address 127.77.W.N (W: the pytest worker) and a free port.
-HOME is a throw-away directory (`SetEnv`); commands start in the account's passwd home.
+HOME is a throw-away directory (`SetEnv`); commands start in the account's passwd home,
+or in / where that does not exist.
 
 Login shells. sshd runs a command by the login shell that passwd names, so only an
 account of its own proves anything about one. As root, each shell that is asked for gets
@@ -31,6 +32,7 @@ from fleetsync.ssh import Address, SshRemote, Timeouts
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
 _READY_SECONDS = 10
+_NO_SUCH_USER = 6    # of userdel
 _USER_PREFIX = "fleetsync-test-"
 _numbers = itertools.count(1)
 _REAL_SSH = shutil.which("ssh")
@@ -192,7 +194,20 @@ def _delete_users(choose: Callable[[int], bool]) -> None:
     for entry in pwd.getpwall():
         match = re.fullmatch(re.escape(_USER_PREFIX) + r"[a-z0-9]+-(\d+)-[a-z]+", entry.pw_name)
         if match and choose(int(match[1])):
-            subprocess.run(["userdel", entry.pw_name], check=True, capture_output=True)
+            _delete_user(entry.pw_name)
+
+
+def _delete_user(user: str) -> None:
+    """Waits for its last background job, and for others who change passwd. Never with
+    --force, which would remove the directory that passwd calls its home."""
+    deadline = time.monotonic() + _READY_SECONDS
+    while True:
+        done = subprocess.run(["userdel", user], capture_output=True, text=True, check=False)
+        if done.returncode in (0, _NO_SUCH_USER):
+            return
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"user {user} cannot be deleted: {done.stderr}")
+        time.sleep(0.1)
 
 
 def _account(login_shell: str, forced: bool) -> tuple[str, str]:
@@ -209,7 +224,7 @@ def _account(login_shell: str, forced: bool) -> tuple[str, str]:
     if user not in {entry.pw_name for entry in pwd.getpwall()}:
         # With the default password sshd takes the account for a locked one.
         subprocess.run(
-            ["useradd", "-M", "-N", "-d", "/", "-p", "*", "-s", shell, user],
+            ["useradd", "-M", "-N", "-d", "/nonexistent", "-p", "*", "-s", shell, user],
             check=True, capture_output=True,
         )
     return user, ""
