@@ -197,8 +197,8 @@ class Maker:
         """Lines between two things: nothing, blank lines, comments at any column."""
         if not self.one_in(4):
             return []
-        return [self.pick("", " " * indent + "# note", "# at the margin", " " * (indent + 4) + "#- x",
-                          "  ") for _ in range(self.pick(1, 1, 2))]
+        lines = ("", " " * indent + "# note", "# at the margin", " " * (indent + 4) + "#- x", "  ")
+        return [self.pick(*lines) for _ in range(self.pick(1, 1, 2))]
 
     def tail(self) -> str:
         """What may follow a value on its line."""
@@ -219,8 +219,8 @@ class Maker:
 
     def value(self, head: str, indent: int, depth: int, in_key: bool) -> list[str]:
         """The lines of a value after `head`, deeper than column `indent`."""
-        kind = self.pick("word", "word", "word", "empty", "mapping", "mapping", "list", "list", "text",
-                         "folded", "flow", "flow lines", "anchor", "alias", "below")
+        kind = self.pick("word", "word", "word", "empty", "mapping", "mapping", "list", "list",
+                         "text", "folded", "flow", "flow lines", "anchor", "alias", "below")
         if depth > 3 and kind in {"mapping", "list", "below", "flow lines"}:
             kind = "word"
         if kind == "mapping":
