@@ -99,12 +99,13 @@ def _after_last(style: Style, node: Node, new: str) -> list[TextSplice]:
     if not layout.lines:
         if comma < 0:
             return [TextSplice(end, end, layout.comma + new)]
-        return [TextSplice(comma + 1, comma + 1, f"{layout.comma[1:]}{new},")]
-    before = style.text[style.line_start(start) : start]
+        space = layout.comma.partition(",")[2]
+        return [TextSplice(comma + 1, comma + 1, f"{space}{new},")]
+    before = style.before(start)
     point = style.skip_comments(max(end, comma + 1), line=True)
     line = style.eol + before + new
     if comma >= 0:
-        return [TextSplice(point, point, line + ",")]
+        return [TextSplice(point, point, line.replace(",", "", before.count(",")) + ",")]
     if "," in before:
         return [TextSplice(point, point, line)]
     if point == end:
@@ -117,11 +118,13 @@ def _cuts(style: Style, container: Node, place: int) -> list[tuple[int, int]]:
     spans = children(container)
     start, end = spans[place]
     own = style.comma_after(end)
-    tail = _tail(style, end, own)
+    on_line = own >= 0 and not set(style.text[end:own]) & set("\r\n")
+    leads = "," in style.before(start)
+    tail = style.skip_comments(own + 1 if on_line else end, line=True)
     closes = style.next_token(tail) == container.end - 1
-    if style.begins_line(start) and (style.line_ends(tail) or closes):
-        cuts = [_line_cut(style, start, tail, closes=not style.line_ends(tail))]
-        leads = "," in style.text[style.line_start(start) : start]
+    alone = style.begins_line(start) and not (leads and on_line)
+    if alone and (style.line_ends(tail) or closes):
+        cuts = [_line_cut(style, start, tail)]
         commas = [] if leads else _commas(style, spans, place, own)
     else:
         cuts, commas = _shared_cuts(style, spans, place, own)
@@ -129,13 +132,7 @@ def _cuts(style: Style, container: Node, place: int) -> list[tuple[int, int]]:
     return sorted(cuts)
 
 
-def _tail(style: Style, end: int, own: int) -> int:
-    """Where what belongs to an entry ends on its line: its comma, then its comments."""
-    on_line = own >= 0 and not set(style.text[end:own]) & set("\r\n")
-    return style.skip_comments(own + 1 if on_line else end, line=True)
-
-
-def _line_cut(style: Style, start: int, tail: int, *, closes: bool) -> tuple[int, int]:
+def _line_cut(style: Style, start: int, tail: int) -> tuple[int, int]:
     """The line of an entry, with the line end before it; the one after it stays.
 
     Where the bracket closes on that line and a // comment ends the line before, the line
@@ -143,9 +140,9 @@ def _line_cut(style: Style, start: int, tail: int, *, closes: bool) -> tuple[int
     """
     begin = style.line_start(start)
     before = begin - (2 if style.text[:begin].endswith("\r\n") else 1)
-    if not closes:
+    if style.line_ends(tail):
         return before, style.line_end(tail)
-    return (start if style.ends_comment(before) else before), tail
+    return (begin + len(style.indent(start)) if style.ends_comment(before) else before), tail
 
 
 def _commas(style: Style, spans: list[tuple[int, int]], place: int, own: int) -> list[int]:
@@ -159,9 +156,13 @@ def _shared_cuts(
     style: Style, spans: list[tuple[int, int]], place: int, own: int
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """The cut, and the comma, for an entry that shares its line."""
-    start, end = spans[place]
-    if place + 1 < len(spans) and style.text[end : spans[place + 1][0]].strip(" \t") == ",":
+    (start, end), text = spans[place], style.text
+    if place + 1 < len(spans) and text[end : spans[place + 1][0]].strip(" \t") == ",":
         return [(start, spans[place + 1][0])], []
-    if place and style.text[spans[place - 1][1] : start].strip(" \t") == ",":
-        return [(spans[place - 1][1], end)], []
+    before = style.comma_after(spans[place - 1][1]) if place else start
+    if place and not text[before + 1 : start].strip(" \t"):
+        if own >= 0 and not text[end:own].strip(" \t"):
+            return [(before + 1, own + 1)], []
+        if own < 0 and not text[spans[place - 1][1] : before].strip(" \t"):
+            return [(spans[place - 1][1], end)], []
     return [(start, end)], _commas(style, spans, place, own)

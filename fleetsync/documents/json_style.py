@@ -109,7 +109,11 @@ class Style:
 
     def begins_line(self, at: int) -> bool:
         """Whether only white space, and perhaps a comma, stands before `at` on its line."""
-        return self.text[self.line_start(at) : at].strip(" \t") in ("", ",")
+        return self.before(at).strip(" \t") in ("", ",")
+
+    def before(self, at: int) -> str:
+        """What stands before `at` on its line."""
+        return self.text[self.line_start(at) : at]
 
     def skip_comments(self, at: int, *, line: bool) -> int:
         """The end of the last comment that follows `at` with nothing but space between.

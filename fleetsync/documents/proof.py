@@ -9,6 +9,7 @@ place it edits, and every comment that no edit may take must still be one.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from fleetsync.errors import EditRefused
 Scalar = Callable[[Node], Value]
 Step = tuple[Edit, Trail, Sequence[TextSplice]]
 
+_LINE_END = re.compile(r"[\r\n]")
 _PLAIN = frozenset({"null", "bool", "int", "float", "str"})
 """The types a wish can have; a date's text is no string."""
 
@@ -255,18 +257,24 @@ def _limit(old: Parsed, nodes: tuple[Node, ...], places: tuple[int, ...]) -> int
 
 
 def _prove_comments(old: Parsed, new: Parsed, steps: Sequence[Step]) -> None:
-    """Raise EditRefused where a comment outside what is replaced or removed was lost."""
-    gone = [one for _, _, splices in steps for one in splices if one.end > one.start]
-    if any(isinstance(edit, Remove) for edit, _, _ in steps):
-        taken = [(one.start, one.end) for one in gone]
-    else:
-        whole = [trail.node for edit, trail, _ in steps if isinstance(edit, Set) and not trail.rest]
-        taken = [(node.start, node.end) for node in whole]
+    """Raise EditRefused where a comment was lost that no removed entry takes along: one in
+    the entry, or behind it on its last line."""
+    if not old.comments:
+        return
+    taken = [_entry(old, trail) for edit, trail, _ in steps if isinstance(edit, Remove)]
     kept = Counter(
-        old.text[c.start : c.end]
-        for c in old.comments
-        if not any(start <= c.start and c.end <= end for start, end in taken)
+        old.text[comment.start : comment.end]
+        for comment in old.comments
+        if not any(start <= comment.start < end for start, end in taken)
     )
-    found = Counter(new.text[c.start : c.end] for c in new.comments)
+    found = Counter(new.text[comment.start : comment.end] for comment in new.comments)
     if kept - found:
         raise doubt(steps[0][1], "a comment would be lost")
+
+
+def _entry(old: Parsed, trail: Trail) -> tuple[int, int]:
+    """The characters of the entry or item `trail.node`, to the end of its last line."""
+    start = (trail.key or trail.node).start
+    end = max(trail.node.end, trail.key.end if trail.key else 0)
+    line = _LINE_END.search(old.text, end)
+    return start, line.start() if line else len(old.text)
