@@ -23,7 +23,10 @@ from fleetsync.errors import HostUnusable, Lost
 ANSWER_CAP = 64 * 1024 * 1024
 """Bytes of one answer beyond which a host is not listened to."""
 _CHUNK = 500
-_WRITING = ("frame.sh", "bytes.sh", "lock.sh", "guard.sh", "swap.sh", "transaction.sh")
+_READING = ("frame.sh", "read.sh", "json.sh", "login.sh", "locate.sh", "place.sh")
+_WRITING = (
+    "frame.sh", "bytes.sh", "lock.sh", "guard.sh", "swap.sh", "transaction.sh", "recover.sh",
+)
 
 
 class Remote(Protocol):
@@ -178,7 +181,7 @@ class Reader:
 
     def call(self, calls: Sequence[Call]) -> tuple[Record, ...]:
         """Send `calls` of read.sh. Raises HostError."""
-        return _exchange(self.remote, ("frame.sh", "read.sh"), calls, self.seconds)
+        return _exchange(self.remote, _READING, calls, self.seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,11 @@ fs_raw() {
 }
 # fs_put TEXT: exactly TEXT. Where printf is a program, its arguments show in the process
 # list, and TEXT may be a secret: then the shell's own print.
-case $(command -v printf) in
-/*) fs_put() { print -rn -- "$1"; } ;;
+fs_define_put='case $(command -v printf)$(print -rn -- =) in
+/*=) fs_put() { print -rn -- "$1"; } ;;
 *) fs_put() { printf %s "$1"; } ;;
-esac
+esac 2>/dev/null'
+eval "$fs_define_put"
 # The digest of standard input, 64 hex digits; nothing where the host has no means.
 fs_sha256() {
     case $fs_hasher in

@@ -1,86 +1,67 @@
 # fs_json KEYS: the class of the value that a strict JSON document (RFC 8259) on standard
 # input has under KEYS, joined by U+001F: invalid, absent, other, or string and, after a
-# line end, the string and a dot. Members of arrays have no path. Fails without an awk.
-# Tokens never hold a line end, so awk takes them line by line.
+# line end, the string and a dot. Members of arrays have no path; an escaped character
+# beyond ASCII comes as one byte 0xFF, U+0000 as U+0001. Fails where there is no awk.
+# No token of JSON holds a line end, so awk takes them line by line, a window at a time.
 fs_json() {
     tr '\000' '\001' | FS_KEYS=$1 awk '
 BEGIN {
     segments = split(ENVIRON["FS_KEYS"], segment, "\037")
-    want = "value"; depth = 0; on[0] = 1; class = "absent"
+    depth = 0; on[0] = 1; hex = "[0-9A-Fa-f]"; want = "value"; class = "absent"
     word = "(true|false|null|-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?)"
-    pair = "\\\\u[dD][c-fC-F][0-9A-Fa-f][0-9A-Fa-f]"
-    unicode = (sprintf("%c", 233) == "\303\251")  # an awk whose %c takes code points
 }
 {
-    line = $0
-    while (want != "nothing") {
-        take("[ \t\r]+")
-        if (line == "") next
-        step()
-    }
+    for (rest = $0; want; step()) { take("[ \t\r]+"); if (!length(line)) next }
     exit
 }
 END {
     if (want != "end") class = "invalid"
     printf "%s", (class == "string") ? class "\n" text "." : class
 }
-function take(pattern) {
-    token = match(line, "^" pattern) ? substr(line, 1, RLENGTH) : ""
-    line = substr(line, length(token) + 1)
-    return token != ""
+function take(pattern,    found) {  # the token at the head of the line, off it
+    while (length(line) < 9 + (found = match(line, "^" pattern) ? RLENGTH : 0) && rest != "") {
+        line = line substr(rest, 1, 999); rest = substr(rest, 1000)
+    }
+    if (found) { token = substr(line, 1, found); line = substr(line, found + 1) }
+    return found
 }
 function step() {
-    if (want == "colon") want = take(":") ? "value" : "nothing"
+    if (want == "colon") want = take(":") ? "value" : ""
     else if (want ~ /comma/ && take(",")) want = (kind[depth] == "}") ? "name" : "value"
-    else if (want ~ /comma|first/ && take("[]}]")) close_container()
+    else if (want ~ /comma|first/ && take("[]}]")) want = (token == kind[depth--]) ? after() : ""
     else if (want ~ /name/ && take("\"")) name()
     else if (want ~ /value/) value()
-    else want = "nothing"
+    else want = ""
 }
-function close_container() { want = (token == kind[depth--]) ? after() : "nothing" }
 function after() { return depth ? "comma" : "end" }
-function name(    found) {
-    found = string()
-    on[depth] = (on[depth - 1] && found "" == segment[depth] "")
+function name() {
+    on[depth] = (string() "" == segment[depth] "" && on[depth - 1])
     if (on[depth]) class = "absent"  # the last of equal names counts
-    if (want != "nothing") want = "colon"
+    if (want) want = "colon"
 }
 function value(    here) {
-    here = (on[depth] && depth == segments)
-    if (here) class = "other"
+    if (here = (on[depth] && depth == segments)) class = "other"
     if (take("[[{]")) {
         kind[++depth] = (token == "{") ? "}" : "]"; on[depth] = 0
         want = (token == "{") ? "first name" : "first value"
     } else if (take("\"")) {
         token = string()
         if (here) { class = "string"; text = token }
-        if (want != "nothing") want = after()
-    } else want = take(word) ? after() : "nothing"
+        if (want) want = after()
+    } else want = take(word) ? after() : ""
 }
 function string(    out) {
     while (!take("\"")) {
         if (take("[^\"\\\\\001-\037]+")) out = out token
-        else if (take("\\\\u[0-9A-Fa-f][0-9A-Fa-f][0-9A-Fa-f][0-9A-Fa-f]")) out = out character(hex())
+        else if (take("\\\\u" hex hex hex hex)) out = out character(tolower(token))
         else if (take("\\\\[\"\\\\/bfnrt]")) out = out plain(substr(token, 2))
-        else { want = "nothing"; return out }
+        else { want = ""; break }
     }
     return out
 }
-function plain(c,    at) {
-    at = index("bfnrt", c)
-    return at ? substr("\b\f\n\r\t", at, 1) : c
-}
-function hex(    i, n) {
-    for (i = 3; i <= 6; i++) n = n * 16 + index("0123456789abcdef", tolower(substr(token, i, 1))) - 1
-    return n
-}
-function character(n) {
-    if (n >= 55296 && n < 56320 && take(pair)) n = (n - 55232) * 1024 + hex() - 56320
-    if (n == 0) n = 1  # no shell holds a NUL; both are control characters
-    if (n < 128 || unicode) return sprintf("%c", n)
-    if (n < 2048) return sprintf("%c%s", 192 + int(n / 64), tail(n, 1))
-    if (n < 65536) return sprintf("%c%s", 224 + int(n / 4096), tail(n, 64) tail(n, 1))
-    return sprintf("%c%s", 240 + int(n / 262144), tail(n, 4096) tail(n, 64) tail(n, 1))
-}
-function tail(n, unit) { return sprintf("%c", 128 + int(n / unit) % 64) }'
+function plain(c) { return substr("\b\f\n\r\t\"/\\", index("bfnrt\"/\\", c), 1) }
+function character(u,    n, i) {
+    for (i = 3; i <= 6; i++) n = n * 16 + index("0123456789abcdef", substr(u, i, 1)) - 1
+    return (n > 127) ? "\377" : sprintf("%c", n ? n : 1)
+}'
 }

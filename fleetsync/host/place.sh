@@ -1,0 +1,209 @@
+# Credentials are judged here. Only a verdict, a salted fingerprint and words of ours leave
+# the host. A value is never an argument of a program: arguments show in the process list.
+
+# fs_salts FIRST SECOND: this run's own, so that fingerprints mean nothing later.
+fs_salts() {
+    fs_salt=$1 fs_pepper=$2 fs_patience=5
+}
+# fs_variable NUMBER NAME: a variable that is no secret, of the session and a login shell.
+fs_variable() {
+    fs_session "$2"
+    fs_tell_variable "$1" session "$?"
+    fs_given "${fs_login_said-}" "$2"
+    fs_tell_variable "$1" login "$?"
+}
+fs_tell_variable() {
+    fs_say variable "$1" "$2" "$3"
+    [ "$3" != 0 ] || fs_raw fs_put "$fs_value"
+}
+# fs_session NAME: its value for a plain ssh command, in fs_value; status 1 when unset.
+fs_session() {
+    eval "fs_set=\${$1+x} fs_value=\${$1-}"
+    [ "$1" != PATH ] || fs_value=$fs_user_path
+    [ -n "$fs_set" ]
+}
+# fs_place NUMBER KIND WHERE NAME (KIND in one word): the verdict. WHERE is a pattern,
+# its pieces apart as U+001E; of several files the last that has an answer counts.
+fs_place() {
+    fs_number=$1 fs_form=$2 fs_key=$4
+    fs_verdict=absent fs_print='' fs_detail='' fs_note=''
+    case $2 in
+    session) fs_session "$4" && fs_judge ;;
+    login) fs_judge_said "${fs_login_said-}" "the login shell gave no answer" ;;
+    interactive) fs_judge_said "${fs_interactive_said-}" "the interactive shell gave no answer" ;;
+    manager) fs_manager ;;
+    *) fs_files "$3" ;;
+    esac
+    fs_value=
+    fs_say place "$fs_number" "$fs_verdict" "$fs_print" "$fs_detail"
+}
+fs_judge_said() {
+    fs_given "$1" "$fs_key"
+    case $? in
+    0) fs_judge ;;
+    2) fs_rule unknown "$2 in $fs_patience seconds" ;;
+    esac
+}
+fs_rule() {
+    fs_verdict=$1 fs_detail=$2
+}
+# fs_judge: the verdict on the credential in fs_value.
+fs_judge() {
+    fs_detail=
+    case $fs_form:$fs_value in
+    *:) fs_rule empty '' ;;
+    json:'!'*) fs_rule command '' ;;
+    json:'$'* | file:'$'* | dotenv:'$'*) fs_judge_reference ;;
+    *) fs_judge_text ;;
+    esac
+}
+fs_judge_reference() {
+    fs_refers=${fs_value#'$'}
+    case $fs_refers in
+    '{'*'}') fs_refers=${fs_refers#'{'} && fs_refers=${fs_refers%'}'} ;;
+    esac
+    case $fs_refers in
+    '' | [0-9]* | *[!A-Za-z0-9_]*) fs_judge_text ;;
+    *) fs_rule reference "$fs_refers" ;;
+    esac
+}
+fs_judge_text() {
+    case $fs_value in
+    *[!\ -~]*) fs_rule malformed "holds a line end, a control or a non-ASCII character" ;;
+    *' '*) fs_rule malformed "holds a space" ;;
+    *[\'\"]*) fs_rule malformed "holds a quote" ;;
+    '<'*'>' | '${'*'}' | '{{'*'}}') fs_rule placeholder '' ;;
+    *[!xX]*) fs_judge_word ;;
+    *) fs_rule placeholder '' ;;
+    esac
+}
+fs_judge_word() {
+    case $(fs_put "$fs_value" | tr A-Z_ a-z-) in
+    changeme | change-me | replace* | your-*key* | your-*token* | yourkey | none | null | \
+        undefined | placeholder | todo | api-key | apikey | sk-xxx* | '***'* | ...)
+        fs_rule placeholder ''
+        ;;
+    *)
+        fs_rule resolves "$fs_note"
+        fs_print=$(fs_put "$fs_salt$fs_value" | fs_sha256)
+        fs_print=$(fs_put "$fs_pepper$fs_print" | fs_sha256 | head -c 12)
+        ;;
+    esac
+}
+# The files of a place, in order.
+fs_files() {
+    IFS=$fs_record
+    set -f
+    set -- $1
+    set +f
+    IFS=$fs_blanks
+    fs_expand "$@"
+    fs_rest=$fs_paths
+    while [ -n "$fs_rest" ]; do
+        fs_look "${fs_rest%%"$fs_newline"*}"
+        fs_rest=${fs_rest#*"$fs_newline"}
+        case $fs_kind in
+        file) fs_judge_file ;;
+        absent) ;;
+        dangling) fs_detail="the link leads nowhere" ;;
+        unreadable) fs_rule unreadable "permission denied" ;;
+        *) fs_rule unreadable "not a regular file" ;;
+        esac
+    done
+}
+fs_record=$(printf '\036')
+fs_judge_file() {
+    fs_note_owner $fs_stated
+    [ "$fs_size" -le 1048576 ] || { fs_rule unreadable "larger than 1 MiB" && return; }
+    case $fs_form in
+    json) fs_judge_json ;;
+    dotenv) fs_assigned <"$fs_real" && fs_judge ;;
+    file)
+        fs_value=$(tr '\000' '\001' <"$fs_real")
+        fs_value=${fs_value%"$fs_return"} && fs_judge
+        ;;
+    mention) fs_mentioned <"$fs_real" && fs_rule indeterminate "line $fs_at names it" ;;
+    esac
+}
+# fs_note_owner MODE UID ...: who else reads the file.
+fs_note_owner() {
+    fs_note='' fs_size=$4
+    case $1 in
+    *[4-7] | *[4-7]?) fs_note="readable by others ($1)" ;;
+    *[2367] | *[2367]?) fs_note="writable by others ($1)" ;;
+    esac
+    [ "$2" = "$fs_uid" ] || [ "$2" = 0 ] || fs_note="${fs_note:+$fs_note, }owned by uid $2"
+}
+fs_judge_json() {
+    command -v awk >/dev/null || { fs_rule unknown "no awk on this host to read it" && return; }
+    fs_value=$(fs_json "$fs_key" <"$fs_real")
+    case $fs_value in
+    absent) ;;
+    "string$fs_newline"*) fs_value=${fs_value#*"$fs_newline"} fs_value=${fs_value%.} && fs_judge ;;
+    other) fs_rule malformed "not a string" ;;
+    invalid) fs_rule unreadable "not valid JSON" ;;
+    *) fs_rule unknown "the host's awk could not read it" ;;
+    esac
+}
+# The last assignment to fs_key in standard input, read as dotenv readers do.
+fs_assigned() {
+    fs_last= fs_had=1
+    while IFS= read -r fs_line || [ -n "$fs_line" ]; do
+        fs_line=${fs_line%"$fs_return"}
+        fs_line=${fs_line#"${fs_line%%[! 	]*}"}
+        case $fs_line in
+        'export '*) fs_line=${fs_line#export } ;;
+        esac
+        case $fs_line in
+        "$fs_key="* | "$fs_key "*=*) fs_last=${fs_line#*=} fs_had=0 ;;
+        esac
+    done
+    fs_value=$fs_last
+    [ "$fs_had" = 0 ] && fs_unquote
+}
+fs_unquote() {
+    fs_value=${fs_value#"${fs_value%%[! 	]*}"}
+    case $fs_value in
+    \"*\"*) fs_value=${fs_value#\"} && fs_value=${fs_value%%\"*} ;;
+    \'*\'*) fs_value=${fs_value#\'} && fs_value=${fs_value%%\'*} ;;
+    *)
+        fs_value=${fs_value%%[ 	]#*}
+        fs_value=${fs_value%"${fs_value##*[! 	]}"}
+        ;;
+    esac
+}
+# The first line of standard input that speaks of fs_key and is no comment.
+fs_mentioned() {
+    fs_at=0
+    while IFS= read -r fs_line || [ -n "$fs_line" ]; do
+        fs_at=$((fs_at + 1))
+        case " ${fs_line#"${fs_line%%[! 	]*}"} " in
+        ' #'*) ;;
+        *[!A-Za-z0-9_]"$fs_key"[!A-Za-z0-9_]*) return 0 ;;
+        esac
+    done
+    return 1
+}
+# The user manager's environment (on macOS launchd's).
+fs_manager() {
+    if command -v launchctl >/dev/null; then
+        fs_value=$(fs_bounded "$fs_patience" launchctl getenv "$fs_key")
+        fs_value=${fs_value%"$fs_newline"}
+        fs_rule unknown "the desktop's environment is not visible over ssh"
+        [ -z "$fs_value" ] || fs_judge
+        return
+    fi
+    command -v systemctl >/dev/null || { fs_rule unknown "no systemd on this host" && return; }
+    fs_shown=$fs_newline$(fs_bounded "$fs_patience" env \
+        "XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/run/user/$fs_uid}" \
+        systemctl --user show-environment)
+    case $fs_shown in
+    *"$fs_newline$fs_key="*)
+        fs_value=${fs_shown#*"$fs_newline$fs_key="}
+        fs_value=${fs_value%%"$fs_newline"*}
+        fs_judge
+        ;;
+    *=*) ;;
+    *) fs_rule unknown "the user manager is not reachable" ;;
+    esac
+}

@@ -1,0 +1,361 @@
+"""Read a host: questions become one script, its records become facts.
+
+`ask` answers a set of questions by one exec, `probe` lets each adapter ask until it
+knows enough. Nothing here writes to the host or starts a client program.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from fleetsync.adapter import Adapter, Wish
+from fleetsync.errors import FleetsyncError, HostUnusable
+from fleetsync.facts import (
+    Answer,
+    Ask,
+    Facts,
+    FileFact,
+    FileKind,
+    HostFacts,
+    Installation,
+    Interrupted,
+    Locate,
+    Place,
+    PlaceFact,
+    PlaceKind,
+    Question,
+    Read,
+    ReadOnlyQuestion,
+    Sealed,
+    State,
+    StateFact,
+    Variable,
+    VariableFact,
+    Verdict,
+)
+from fleetsync.remote import Call, Reader, Record
+
+ROUNDS = 12
+"""Execs after which an adapter that still asks is taken to be broken."""
+PATIENCE = 5
+"""Seconds that a login shell has for its start-up files."""
+_TORN_READS = 3
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORD = re.compile(r"[A-Za-z0-9@/._+-]+")
+_LINE_ENDS = re.compile(r"[\n\r\t\0]")
+_RUNS_SCRIPTS = re.compile(r"(node|nodejs|bun|deno|python)[0-9.]*")
+_FORMS = {
+    PlaceKind.SESSION: "session",
+    PlaceKind.LOGIN: "login",
+    PlaceKind.INTERACTIVE: "interactive",
+    PlaceKind.JSON: "json",
+    PlaceKind.DOTENV: "dotenv",
+    PlaceKind.FILE: "file",
+    PlaceKind.MENTION: "mention",
+    PlaceKind.USER_MANAGER: "manager",
+}
+_FILE_KINDS = {
+    "file": FileKind.FILE,
+    "absent": FileKind.ABSENT,
+    "directory": FileKind.DIRECTORY,
+    "dangling": FileKind.DANGLING,
+    "unreadable": FileKind.UNREADABLE,
+    "other": FileKind.OTHER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Salts:
+    """Two 128-bit salts of one run: with them equal keys on two hosts have equal
+    fingerprints, and without them a fingerprint tells nothing."""
+
+    first: str
+    second: str
+
+    @classmethod
+    def fresh(cls) -> Salts:
+        """New salts; they live in memory, for one run."""
+        return cls(secrets.token_hex(16), secrets.token_hex(16))
+
+    def __repr__(self) -> str:
+        return "Salts(…)"
+
+
+def probe(
+    reader: Reader, adapters: Sequence[tuple[Adapter, Wish]], salts: Salts
+) -> Facts:
+    """Everything that the adapters need to know of the host, and our own state there.
+
+    One exec answers what all adapters ask in a round. Raises HostError, and
+    FleetsyncError naming an adapter that asks without end or asks to run a program.
+    """
+    facts = Facts()
+    for _ in range(ROUNDS):
+        missing = facts.missing(frozenset(_wanted(adapters, facts)))
+        if facts.host is not None and not missing:
+            return facts
+        facts = facts.with_answers(*ask(reader, missing, salts))
+    asking = [a.name for a, wish in adapters if facts.missing(a.questions(wish, facts))]
+    if not asking:
+        return facts
+    raise FleetsyncError(
+        f"the adapter {', '.join(asking)} still asks after {ROUNDS} rounds",
+        "this is a fault of the adapter: report it to its author",
+    )
+
+
+def _wanted(adapters: Sequence[tuple[Adapter, Wish]], facts: Facts) -> Iterator[Question]:
+    yield State()
+    for adapter, wish in adapters:
+        for question in adapter.questions(wish, facts):
+            if isinstance(question, Ask):
+                raise FleetsyncError(
+                    f"the adapter {adapter.name} asks to run {question.argv[0]}, "
+                    "but a probe only reads",
+                    "this is a fault of the adapter: report it to its author",
+                )
+            yield question
+
+
+def ask(
+    reader: Reader, questions: Collection[Question], salts: Salts, patience: int = PATIENCE
+) -> tuple[HostFacts, dict[Question, Answer]]:
+    """Answer `questions` by one exec; once more for a file that changed while it was read.
+
+    `patience` bounds the login shell, in seconds. Raises HostError, ValueError for a
+    question that could not be put safely, TypeError for an Ask.
+    """
+    answers: dict[Question, Answer] = {}
+    numbered = _in_order(questions)
+    for question in [q for q in numbered if isinstance(q, Read) and _LINE_ENDS.search(q.pattern)]:
+        answers[question] = (FileFact(question.pattern, FileKind.OTHER),)
+    left = [question for question in numbered if question not in answers]
+    for _ in range(_TORN_READS):
+        host, records = _put(reader, left, salts, patience)
+        for number, question in enumerate(left):
+            answers[question] = _answer(question, records[str(number)], host)
+        left = [question for question in left if _torn(answers[question])]
+        if not left:
+            return host, answers
+    raise HostUnusable(
+        f"a file changed each time it was read: {_told(left)}",
+        "wait until the program that writes it is done, then run the command again",
+    )
+
+
+def _in_order(questions: Iterable[Question]) -> list[ReadOnlyQuestion]:
+    found: list[ReadOnlyQuestion] = []
+    for question in questions:
+        if isinstance(question, Ask):
+            raise TypeError("a Reader runs no client program")
+        found.append(question)
+    return sorted(found, key=repr)
+
+
+def _torn(answer: Answer) -> bool:
+    return isinstance(answer, tuple) and any(
+        isinstance(one, FileFact)
+        and one.content is not None
+        and one.sha256 not in ("", one.content.sha256)
+        for one in answer
+    )
+
+
+def _told(questions: Iterable[ReadOnlyQuestion]) -> str:
+    return ", ".join(q.pattern for q in questions if isinstance(q, Read))
+
+
+def _put(
+    reader: Reader, questions: Sequence[ReadOnlyQuestion], salts: Salts, patience: int
+) -> tuple[HostFacts, Mapping[str, list[Record]]]:
+    calls = [
+        Call("fs_host"),
+        Call("fs_salts", (salts.first, salts.second)),
+        *_shells(questions, patience),
+    ]
+    for number, question in enumerate(questions):
+        calls += _calls(str(number), question)
+    host, *rest = reader.call(calls)
+    records: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in rest:
+        records[record.fields[0]].append(record)
+    return _host(host), records
+
+
+# --- questions become calls ------------------------------------------------------
+
+
+def _shells(questions: Sequence[ReadOnlyQuestion], patience: int) -> Iterator[Call]:
+    """At most one run of the login shell, and of an interactive one, for all questions."""
+    login = {q.name for q in questions if isinstance(q, Variable) or _is(q, PlaceKind.LOGIN)}
+    if login or any(isinstance(q, Locate) for q in questions):
+        yield Call("fs_login", (str(patience), *map(_name, sorted(login))))
+    interactive = {q.name for q in questions if _is(q, PlaceKind.INTERACTIVE)}
+    if interactive:
+        yield Call("fs_interactive", (str(patience), *map(_name, sorted(interactive))))
+
+
+def _is(question: ReadOnlyQuestion, kind: PlaceKind) -> bool:
+    return isinstance(question, Place) and question.kind is kind
+
+
+def _calls(number: str, question: ReadOnlyQuestion) -> list[Call]:
+    match question:
+        case Read():
+            pieces = question.pattern.split("*")
+            content = "1" if question.content else "0"
+            return [Call("fs_read", (number, str(question.cap), content, *pieces))]
+        case Locate():
+            return _locate(number, question)
+        case Variable():
+            return [Call("fs_variable", (number, _name(question.name)))]
+        case Place():
+            return [_place(number, question)]
+        case State():
+            return [Call("fs_state", (number,))]
+
+
+def _locate(number: str, question: Locate) -> list[Call]:
+    packages, runtimes = _words(question.packages), _words(question.runtimes)
+    if not question.explicit:
+        return [Call("fs_locate", (number, _words(question.names), packages, runtimes))]
+    return [
+        Call("fs_launcher", (number, packages, runtimes, *_launched(argv)))
+        for argv in question.explicit
+    ]
+
+
+def _launched(argv: Sequence[str]) -> tuple[str, str]:
+    """The interpreter ("" when the script's own first line names it) and the script."""
+    paths = [word for word in argv[1:] if word.startswith(("/", "~/"))]
+    if paths and _RUNS_SCRIPTS.fullmatch(PurePosixPath(argv[0]).name):
+        return argv[0], paths[0]
+    return "", argv[0]
+
+
+def _place(number: str, place: Place) -> Call:
+    pieces = place.where.replace("*", "\x1e")
+    name = place.name
+    if place.kind not in (PlaceKind.JSON, PlaceKind.FILE):
+        name = _name(name)
+    return Call("fs_place", (number, _FORMS[place.kind], pieces, name))
+
+
+def _name(name: str) -> str:
+    """`name` where it can be a variable's. It is not quoted everywhere on the host."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not the name of a variable")
+    return name
+
+
+def _words(words: Iterable[str]) -> str:
+    found = tuple(words)
+    for word in found:
+        if not _WORD.fullmatch(word):
+            raise ValueError(f"{word!r} cannot be looked for: only letters, digits and @/._+-")
+    return " ".join(found)
+
+
+# --- records become facts --------------------------------------------------------
+
+
+def _host(record: Record) -> HostFacts:
+    home, user, uid, shell, system, path = record.fields
+    if not home.startswith("/"):
+        raise HostUnusable("the account has no home directory", "give it one, or another account")
+    return HostFacts(PurePosixPath(home), user, int(uid), shell, system, path)
+
+
+def _answer(question: ReadOnlyQuestion, records: Sequence[Record], host: HostFacts) -> Answer:
+    match question:
+        case Read():
+            return tuple(map(_file, records))
+        case Locate():
+            return tuple(_installations(question, records, host))
+    if not records:
+        raise HostUnusable(
+            f"the host did not answer {type(question).__name__} completely",
+            "its sh or one of its tools is not as POSIX wants it: run doctor",
+        )
+    match question:
+        case Variable():
+            return VariableFact(_value(records, "session"), _value(records, "login"))
+        case Place():
+            _, verdict, fingerprint, detail = records[0].fields
+            return PlaceFact(Verdict(verdict), fingerprint, detail)
+        case State():
+            return _state(records)
+
+
+def _file(record: Record) -> FileFact:
+    _, path, kind, real, mode, uid, gid, size, mtime, links, digest, writable, over = record.fields
+    return FileFact(
+        path, _FILE_KINDS[kind], real, int(mode, 8), int(uid), int(gid), int(size), int(mtime),
+        int(links), digest, writable == "1", over == "1",
+        None if record.body is None else Sealed(record.body),
+    )
+
+
+def _installations(
+    question: Locate, records: Sequence[Record], host: HostFacts
+) -> Iterator[Installation]:
+    explicit = iter(question.explicit)
+    for at, record in enumerate(records):
+        if record.tag != "install":
+            continue
+        _, found, path, real, package, version, root, interpreter, age, problem = record.fields
+        argv = tuple(_at_home(word, host) for word in next(explicit, (path,)))
+        yield Installation(
+            argv, path, real, found, package, version, root, tuple(_runtimes(records[at + 1 :])),
+            interpreter, age, problem,
+        )
+
+
+def _runtimes(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+    for record in records:
+        if record.tag != "runtime":
+            return
+        _, name, digest = record.fields
+        yield name, digest
+
+
+def _at_home(word: str, host: HostFacts) -> str:
+    return f"{host.home}{word[1:]}" if word.startswith("~/") else word
+
+
+def _value(records: Iterable[Record], origin: str) -> str | None:
+    for record in records:
+        if record.fields[1] == origin and record.body is not None:
+            return record.body.decode("utf-8", "surrogateescape")
+    return None
+
+
+def _state(records: Sequence[Record]) -> StateFact:
+    directory = last = locked = None
+    interrupted = []
+    for record in records:
+        match record.tag:
+            case "state":
+                directory = record.fields[1]
+            case "cut":
+                _, transaction, state = record.fields
+                files = tuple(line[4] for line in _lines(record, "F", 5))
+                interrupted.append(Interrupted(transaction, state, files))
+            case "last":
+                last = tuple((key, value) for _, key, value, *_ in _lines(record, "M", 3))
+            case "lock":
+                locked = record.fields[1]
+    return StateFact(directory or "", tuple(interrupted), last or (), locked or "")
+
+
+def _lines(record: Record, tag: str, fields: int) -> Iterator[list[str]]:
+    """The lines of a manifest that begin with `tag`, as their fields."""
+    for line in (record.body or b"").decode("utf-8", "surrogateescape").splitlines():
+        parts = line.split("\t")
+        if parts[0] == tag and len(parts) >= fields:
+            yield parts
