@@ -119,7 +119,9 @@ def parse(output: bytes, nonce: str) -> tuple[Record, ...]:
         raise HostUnusable(*_why_no_answer(output))
     answer, end, _ = rest.rpartition(mark + b"END")
     if not end:
-        raise Lost("the answer was cut off", "run the command again: it asks the host what was done")
+        raise Lost(
+            "the answer was cut off", "run the command again: it asks the host what was done"
+        )
     return tuple(_records(answer.removesuffix(b"\n").split(mark)[1:]))
 
 
@@ -160,6 +162,13 @@ def _why_no_answer(output: bytes) -> tuple[str, str]:
 def _exchange(
     remote: Remote, libraries: Sequence[str], calls: Sequence[Call], seconds: float
 ) -> tuple[Record, ...]:
+    output, nonce = _send(remote, libraries, calls, seconds)
+    return parse(output, nonce)
+
+
+def _send(
+    remote: Remote, libraries: Sequence[str], calls: Sequence[Call], seconds: float
+) -> tuple[bytes, str]:
     nonce = secrets.token_hex(16)
     remote.connect()
     output = remote.exchange(
@@ -168,7 +177,7 @@ def _exchange(
         f"@@{nonce} END".encode(),
         seconds=seconds,
     )
-    return parse(output, nonce)
+    return output, nonce
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +189,14 @@ class Reader:
     seconds: float = 60
 
     def call(self, calls: Sequence[Call]) -> tuple[Record, ...]:
-        """Send `calls` of read.sh. Raises HostError."""
-        return _exchange(self.remote, _READING, calls, self.seconds)
+        """Send `calls` of the reading libraries. Raises HostError.
+
+        A last record `noise` tells that start-up files print even for such a command.
+        """
+        output, nonce = _send(self.remote, _READING, calls, self.seconds)
+        records = parse(output, nonce)
+        noise = output.partition(f"@@{nonce} BEGIN".encode())[0].strip()
+        return (*records, Record("noise")) if noise else records
 
 
 @dataclass(frozen=True, slots=True)

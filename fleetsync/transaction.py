@@ -12,7 +12,7 @@ import enum
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fleetsync.adapter import FileEdit
 from fleetsync.documents import Splice
@@ -139,12 +139,14 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class Recovery:
     """An interrupted transaction that was found, the state it was in, and what it is now:
-    dropped (nothing had been written), done, undone, or still stuck."""
+    dropped (nothing had been written), done, undone, or still stuck. `foreign` are files
+    that were left alone, because somebody else had changed them."""
 
     transaction: str
     found: str
     now: str
     files: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class Applied:
     problems: tuple[Problem, ...] = ()
     bundle: str = ""
     recovered: tuple[Recovery, ...] = ()
-    foreign: tuple[str, ...] = field(default=())
+    foreign: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +248,7 @@ def _applied(transaction: str, records: tuple[Record, ...]) -> Applied:
         tuple(_problems(records)),
         end[0].fields[1] if len(end[0].fields) > 1 else "",
         tuple(_recoveries(records)),
-        tuple(record.fields[0] for record in records if record.tag == "FOREIGN"),
+        _foreign(records, transaction),
     )
 
 
@@ -261,4 +263,12 @@ def _recoveries(records: tuple[Record, ...]) -> Iterator[Recovery]:
     for record in records:
         if record.tag == "RECOVERED":
             transaction, found, now, *files = record.fields
-            yield Recovery(transaction, found, now, tuple(files))
+            yield Recovery(transaction, found, now, tuple(files), _foreign(records, transaction))
+
+
+def _foreign(records: tuple[Record, ...], transaction: str) -> tuple[str, ...]:
+    return tuple(
+        record.fields[1]
+        for record in records
+        if record.tag == "LEFT" and record.fields[0] == transaction
+    )

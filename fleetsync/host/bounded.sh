@@ -98,7 +98,10 @@ fs_find_leader() {
         set -m
         (exec sleep 2) &
         fs_child=$!
-        kill -s 0 -- "-$fs_child" && kill -s KILL "$fs_child"
+        kill -s 0 -- "-$fs_child"
+        fs_status=$?
+        kill -s KILL "$fs_child"
+        exit "$fs_status"
     ) >/dev/null 2>&1 && fs_leader=jobs
 }
 # fs_lead COMMAND...: become COMMAND, as the leader of a new session.

@@ -11,14 +11,14 @@ from pathlib import Path
 from fleetsync.errors import Lost
 from fleetsync.remote import ANSWER_CAP
 
-NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
-"""What kills runs in here: nothing outside can be hit."""
+_NAMESPACE = ("--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 def namespace(*more: str) -> tuple[str, ...]:
-    """The command that opens a PID namespace; an unprivileged user needs one for users."""
+    """The command that opens a PID namespace: what kills in there can hit nothing outside.
+    An unprivileged user needs a user namespace for it."""
     mapped = () if os.geteuid() == 0 else ("--user", "--map-root-user")
-    return (*NAMESPACE, *mapped, *more)
+    return (shutil.which("unshare") or "unshare", *_NAMESPACE, *mapped, *more)
 
 
 def shell(name: str, tools: Path) -> tuple[Path, str]:

@@ -1,0 +1,1 @@
+"""Helpers of the fault tests: a host that is a shell, a world of files, a driver."""
