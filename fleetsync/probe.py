@@ -10,7 +10,7 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from fleetsync.adapter import Adapter, Wish
@@ -48,7 +48,13 @@ _TORN_READS = 3
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORD = re.compile(r"[A-Za-z0-9@/._+-]+")
 _LINE_ENDS = re.compile(r"[\n\r\t\0]")
+_ROOTS = ("/", "~/")
 _RUNS_SCRIPTS = re.compile(r"(node|nodejs|bun|deno|python)[0-9.]*")
+_NOT_PLAIN = "a launcher is words without line ends and tabs"
+_INCOMPLETE = (
+    "the host's sh gave an answer with parts missing",
+    "its sh or one of its tools is not as POSIX wants it: have a look at them",
+)
 _FORMS = {
     PlaceKind.SESSION: "session",
     PlaceKind.LOGIN: "login",
@@ -131,15 +137,18 @@ def ask(
     question that could not be put safely, TypeError for an Ask.
     """
     answers: dict[Question, Answer] = {}
-    numbered = _in_order(questions)
-    for question in [q for q in numbered if isinstance(q, Read) and _LINE_ENDS.search(q.pattern)]:
-        answers[question] = (FileFact(question.pattern, FileKind.OTHER),)
-    left = [question for question in numbered if question not in answers]
+    left: list[ReadOnlyQuestion] = []
+    for question in _in_order(questions):
+        known = _unaskable(question)
+        if known is None:
+            left.append(question)
+        else:
+            answers[question] = known
     for _ in range(_TORN_READS):
         host, records = _put(reader, left, salts, patience)
-        for number, question in enumerate(left):
-            answers[question] = _answer(question, records[str(number)], host)
-        left = [question for question in left if _torn(answers[question])]
+        for number, asked in enumerate(left):
+            answers[asked] = _answer(asked, records[str(number)], host)
+        left = [asked for asked in left if _torn(answers[asked])]
         if not left:
             return host, answers
     raise HostUnusable(
@@ -155,6 +164,18 @@ def _in_order(questions: Iterable[Question]) -> list[ReadOnlyQuestion]:
             raise TypeError("a Reader runs no client program")
         found.append(question)
     return sorted(found, key=repr)
+
+
+def _unaskable(question: ReadOnlyQuestion) -> Answer | None:
+    """The answer to what is not put to a host: paths with line ends, or without a root."""
+    match question:
+        case Read(pattern=path) if _LINE_ENDS.search(path) or not path.startswith(_ROOTS):
+            return (FileFact(path, FileKind.OTHER),)
+        case Place(where=path, name=name) if _LINE_ENDS.search(path + name):
+            return PlaceFact(Verdict.UNKNOWN, "", "its name holds a line end or a tab")
+        case Place(where=path) if path and not path.startswith(_ROOTS):
+            return PlaceFact(Verdict.UNKNOWN, "", "its path does not begin with / or ~/")
+    return None
 
 
 def _torn(answer: Answer) -> bool:
@@ -180,11 +201,20 @@ def _put(
     ]
     for number, question in enumerate(questions):
         calls += _calls(str(number), question)
-    host, *rest = reader.call(calls)
+    host: HostFacts | None = None
+    noise = False
     records: defaultdict[str, list[Record]] = defaultdict(list)
-    for record in rest:
-        records[record.fields[0]].append(record)
-    return _host(host), records
+    for record in reader.call(calls):
+        match record.tag:
+            case "host":
+                host = _host(record)
+            case "noise":
+                noise = True
+            case _:
+                records[record.fields[0]].append(record)
+    if host is None:
+        raise HostUnusable(*_INCOMPLETE)
+    return replace(host, interactive_noise=noise), records
 
 
 # --- questions become calls ------------------------------------------------------
@@ -192,16 +222,17 @@ def _put(
 
 def _shells(questions: Sequence[ReadOnlyQuestion], patience: int) -> Iterator[Call]:
     """At most one run of the login shell, and of an interactive one, for all questions."""
-    login = {q.name for q in questions if isinstance(q, Variable) or _is(q, PlaceKind.LOGIN)}
+    login = {q.name for q in questions if isinstance(q, Variable)}
+    login |= _names(questions, PlaceKind.LOGIN)
     if login or any(isinstance(q, Locate) for q in questions):
         yield Call("fs_login", (str(patience), *map(_name, sorted(login))))
-    interactive = {q.name for q in questions if _is(q, PlaceKind.INTERACTIVE)}
+    interactive = _names(questions, PlaceKind.INTERACTIVE)
     if interactive:
         yield Call("fs_interactive", (str(patience), *map(_name, sorted(interactive))))
 
 
-def _is(question: ReadOnlyQuestion, kind: PlaceKind) -> bool:
-    return isinstance(question, Place) and question.kind is kind
+def _names(questions: Iterable[ReadOnlyQuestion], kind: PlaceKind) -> set[str]:
+    return {q.name for q in questions if isinstance(q, Place) and q.kind is kind}
 
 
 def _calls(number: str, question: ReadOnlyQuestion) -> list[Call]:
@@ -227,7 +258,12 @@ def _locate(number: str, question: Locate) -> list[Call]:
     return [
         Call("fs_launcher", (number, packages, runtimes, *_launched(argv)))
         for argv in question.explicit
+        if _plain(argv)
     ]
+
+
+def _plain(argv: Sequence[str]) -> bool:
+    return bool(argv) and not _LINE_ENDS.search("".join(argv))
 
 
 def _launched(argv: Sequence[str]) -> tuple[str, str]:
@@ -278,10 +314,7 @@ def _answer(question: ReadOnlyQuestion, records: Sequence[Record], host: HostFac
         case Locate():
             return tuple(_installations(question, records, host))
     if not records:
-        raise HostUnusable(
-            f"the host did not answer {type(question).__name__} completely",
-            "its sh or one of its tools is not as POSIX wants it: run doctor",
-        )
+        raise HostUnusable(*_INCOMPLETE)
     match question:
         case Variable():
             return VariableFact(_value(records, "session"), _value(records, "login"))
@@ -304,16 +337,26 @@ def _file(record: Record) -> FileFact:
 def _installations(
     question: Locate, records: Sequence[Record], host: HostFacts
 ) -> Iterator[Installation]:
-    explicit = iter(question.explicit)
-    for at, record in enumerate(records):
-        if record.tag != "install":
-            continue
-        _, found, path, real, package, version, root, interpreter, age, problem = record.fields
-        argv = tuple(_at_home(word, host) for word in next(explicit, (path,)))
-        yield Installation(
-            argv, path, real, found, package, version, root, tuple(_runtimes(records[at + 1 :])),
-            interpreter, age, problem,
-        )
+    found = iter([
+        _installation(record, records[at + 1 :])
+        for at, record in enumerate(records)
+        if record.tag == "install"
+    ])
+    if not question.explicit:
+        yield from found
+    for argv in question.explicit:
+        if _plain(argv):
+            yield replace(next(found), argv=tuple(_at_home(word, host) for word in argv))
+        else:
+            yield Installation(argv, "", "", "inventory", problem=_NOT_PLAIN)
+
+
+def _installation(record: Record, following: Iterable[Record]) -> Installation:
+    _, found, path, real, package, version, root, interpreter, age, problem = record.fields
+    return Installation(
+        (path,), path, real, found, package, version, root, tuple(_runtimes(following)),
+        interpreter, age, problem,
+    )
 
 
 def _runtimes(records: Iterable[Record]) -> Iterator[tuple[str, str]]:

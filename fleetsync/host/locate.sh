@@ -1,7 +1,7 @@
 # Executables, the packages they belong to, and the interpreters they need. All from
 # files: no program of a client runs.
 
-# fs_installs NAMES PACKAGES RUNTIMES: what the next calls look for, words with spaces.
+# fs_wanted NUMBER NAMES PACKAGES RUNTIMES: what the next calls look for, words with spaces.
 fs_wanted() {
     fs_number=$1 fs_names=$2 fs_packages=$3 fs_runtimes=$4
     fs_seen=$fs_newline
@@ -90,7 +90,7 @@ fs_take() {
 fs_install() {
     fs_found=$1 fs_asked=$2
     fs_resolve "$2" || fs_real=
-    fs_plain "$fs_asked$fs_real" || return
+    fs_plain "$fs_asked$fs_real" || fs_asked='' fs_real='' fs_problem="its path holds a line end"
     if [ "$1" != inventory ]; then
         case $fs_seen in
         *"$fs_newline$fs_real$fs_newline"*) return ;;
@@ -101,6 +101,7 @@ fs_install() {
     fs_first_line
     fs_name_package
     fs_name_interpreter
+    fs_plain "$fs_problem" || fs_problem="its first line is not plain text"
     fs_say install "$fs_number" "$fs_found" "$fs_asked" "$fs_target" "$fs_package" \
         "$fs_version" "$fs_root" "$fs_interpreter" "$fs_interpreter_version" "$fs_problem"
     for fs_runtime in $fs_runtimes; do
@@ -136,7 +137,9 @@ fs_first_line() {
 fs_name_package() {
     fs_package='' fs_version='' fs_root=''
     fs_up=$fs_target
-    for fs_hop in 1 2 3 4 5 6; do
+    fs_hops=0
+    while [ "$fs_hops" -lt 6 ]; do
+        fs_hops=$((fs_hops + 1))
         fs_up=${fs_up%/*}
         [ -n "$fs_up" ] || break
         fs_node_package "$fs_up" && return
@@ -193,7 +196,7 @@ fs_name_interpreter() {
 # fs_which NAME DIRECTORY: fs_hit, from the session's PATH, DIRECTORY, the login shell's
 # PATH, the known places. A path stands for itself.
 fs_which() {
-    fs_hit= fs_lookup=$1
+    fs_hit='' fs_lookup=$1
     case $1 in
     '') return 1 ;;
     */*) [ -x "$1" ] && fs_hit=$1 && return ;;

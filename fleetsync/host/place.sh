@@ -147,7 +147,7 @@ fs_judge_json() {
 }
 # The last assignment to fs_key in standard input, read as dotenv readers do.
 fs_assigned() {
-    fs_last= fs_had=1
+    fs_last='' fs_had=1
     while IFS= read -r fs_line || [ -n "$fs_line" ]; do
         fs_line=${fs_line%"$fs_return"}
         fs_line=${fs_line#"${fs_line%%[! 	]*}"}

@@ -47,8 +47,8 @@ fs_directory_service() {
 # fs_tilde PATH: PATH in fs_path, a leading ~/ replaced by the home.
 fs_tilde() {
     case $1 in
-    '~') fs_path=$fs_home ;;
-    '~/'*) fs_path=$fs_home/${1#'~/'} ;;
+    [~]) fs_path=$fs_home ;;
+    [~]/*) fs_path=$fs_home/${1#[~]/} ;;
     *) fs_path=$1 ;;
     esac
 }
@@ -76,7 +76,9 @@ fs_expand() {
 # Fails where a directory on the way is missing or links turn in circles.
 fs_resolve() {
     fs_real=$1
-    for fs_hop in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    fs_hops=0
+    while [ "$fs_hops" -lt 40 ]; do
+        fs_hops=$((fs_hops + 1))
         if [ -d "$fs_real" ]; then
             fs_real=$(cd -P "$fs_real" && pwd -P)
             return
@@ -120,7 +122,7 @@ fs_look_at() {
         fs_kind=directory
     elif [ -f "$fs_real" ]; then
         fs_kind=unreadable
-        [ -r "$fs_real" ] && fs_kind=file
+        [ -r "$fs_real" ] && fs_kind='file'
     fi
     fs_dir=${fs_real%/*}
     fs_may_write "${fs_dir:-/}" && [ -w "$fs_real" ] || fs_writable=0
@@ -187,12 +189,7 @@ fs_state() {
         [ -r "$fs_bundle/manifest" ] || continue
         fs_raw head -c 1048576 "$fs_bundle/manifest"
     done
-    fs_newest=
-    for fs_bundle in "$fs_ours"/txn/*.done; do
-        [ -r "$fs_bundle/manifest" ] || continue
-        [ -n "$fs_newest" ] && [ ! "$fs_bundle/manifest" -nt "$fs_newest" ] && continue
-        fs_newest=$fs_bundle/manifest
-    done
+    fs_newest=$(ls -t "$fs_ours"/txn/*.done/manifest | head -n 1)
     [ -z "$fs_newest" ] || { fs_say last "$1" && fs_raw head -c 1048576 "$fs_newest"; }
     fs_holder "$1"
 }
