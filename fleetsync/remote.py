@@ -117,7 +117,7 @@ def parse(output: bytes, nonce: str) -> tuple[Record, ...]:
     _, begin, rest = output.partition(mark + b"BEGIN")
     if not begin:
         raise HostUnusable(*_why_no_answer(output))
-    answer, end, _ = rest.rpartition(mark + b"END")
+    answer, end, _ = rest.rpartition(mark + b"END ")
     if not end:
         raise Lost(
             "the answer was cut off", "run the command again: it asks the host what was done"
@@ -174,7 +174,7 @@ def _send(
     output = remote.exchange(
         f"sh -c 'FS={nonce}; unset -f cat; eval \"$(cat)\"'",
         script(libraries, calls, nonce),
-        f"@@{nonce} END".encode(),
+        f"@@{nonce} END ".encode(),
         seconds=seconds,
     )
     return output, nonce
