@@ -71,8 +71,7 @@ def fleetsync() -> None:
       fleetsync apply primary-node    show, ask, write, verify
       fleetsync verify                exit code 3 where a host drifted
 
-    HOST is a host's name, @group or a glob; none means all. The exit code is 0 when all
-    is in step or done, 1 failed, 2 usage or configuration, 3 drift, 4 away, 5 refused.
+    HOST is a host's name, @group or a glob; none means all. Exit codes are in the README.
     """
 
 

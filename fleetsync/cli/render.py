@@ -5,6 +5,7 @@ Pure: results in, lines out. A host that is in step takes one line.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -130,15 +131,27 @@ def trace(rows: Sequence[TraceRow]) -> Iterator[str]:
     if own:
         yield "  looked for the credential, in the client's own order:"
         yield from table(
-            ((f"{number}.", r.place, _verdict(r)) for number, r in enumerate(own, 1)), "    "
+            ((f"{number}.", row.verdict, _place(row)) for number, row in enumerate(own, 1)), "    "
         )
     if other:
         yield "  and where the client does not look:"
-        yield from table((("-", r.place, _verdict(r)) for r in other), "    ")
+        yield from table(_together(other), "    ")
 
 
-def _verdict(row: TraceRow) -> str:
-    return f"{row.verdict} {row.detail}".rstrip()
+def _place(row: TraceRow) -> str:
+    return f"{row.place} ({row.detail})" if row.detail else row.place
+
+
+def _together(rows: Iterable[TraceRow]) -> Iterator[tuple[str, str]]:
+    """Neighbours that differ only in their file, as one row: `NAME in FILE, FILE`."""
+    for (verdict, lead, detail), same in itertools.groupby(rows, _kind):
+        files = ", ".join(row.place.removeprefix(lead) for row in same)
+        yield verdict, f"{lead}{files} ({detail})" if detail else f"{lead}{files}"
+
+
+def _kind(row: TraceRow) -> tuple[str, str, str]:
+    lead, mark, _ = row.place.rpartition(" in ")
+    return row.verdict, lead + mark, row.detail
 
 
 def _changes(rows: Sequence[ChangeRow]) -> Iterator[str]:
@@ -172,12 +185,17 @@ def _coloured(line: str, paint: Paint) -> str:
 
 
 def _circumstances(target: TargetResult, *, verbose: bool) -> Iterator[str]:
-    if target.loader:
-        yield f"  the client's own loader: {cell(target.loader)}"
+    yield from _loader(target)
     if verbose or target.outcome is not Outcome.IN_STEP:
         yield from installations(target.installations)
     if verbose:
         yield from files(target.files)
+
+
+def _loader(target: TargetResult) -> Iterator[str]:
+    # Why it does not agree is the target's reason, which its headline tells.
+    if target.loader == "agrees":
+        yield "  the client's own loader agrees"
 
 
 def installations(rows: Iterable[InstallationRow]) -> list[str]:
@@ -222,9 +240,8 @@ def results(
         if quiet and entry.outcome is Outcome.IN_STEP:
             continue
         yield line
-        if entry.outcome not in {Outcome.IN_STEP, Outcome.REFUSED}:
+        if not quiet and entry.outcome is not Outcome.IN_STEP:
             yield from (f"  {cell(text)}" for text in entry.reason.split("\n")[1:])
-        if entry.outcome is not Outcome.IN_STEP:
             yield from _step(entry.step)
         if entry.target:
             yield from _written(entry.target)
@@ -234,8 +251,7 @@ def results(
 
 
 def _written(target: TargetResult) -> Iterator[str]:
-    if target.loader:
-        yield f"  the client's own loader: {cell(target.loader)}"
+    yield from _loader(target)
     if target.bundle:
         yield f"  originals: {cell(target.bundle)} on {cell(target.host)}"
 

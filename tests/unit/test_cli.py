@@ -134,6 +134,25 @@ def test_a_quiet_run_has_no_progress(bench: Bench) -> None:
     assert bench.run("preview", "-q").err == ""
 
 
+def test_a_terminal_gets_one_live_line(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", screen)
+    assert main(["preview", "one"]) == 0
+    assert re.search(r"preview.*0/1.*one", screen.getvalue())
+    assert "begun" not in screen.getvalue()
+
+
+def test_a_dumb_terminal_gets_plain_lines(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Terminal()
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("sys.stderr", screen)
+    main(["preview", "one"])
+    assert screen.getvalue().splitlines()[0] == "preview: 1 host"
+
+
 def test_a_selection_runs_on_the_named_hosts_alone(bench: Bench) -> None:
     bench.run("preview", "@canary", "th*")
     assert bench.fleet.steps(Step.PREVIEW) == ["one", "three"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -29,6 +30,18 @@ from fleetsync.cli.main import main
 code = main(sys.argv[1:])
 print(fake.steps(Step.APPLY), file=sys.stderr)
 sys.exit(code)
+"""
+
+# Hosts that never answer, under the real `fleet.run`.
+OVER_SILENCE = """
+import sys, threading
+from fleetsync import fleet
+def settle(job, salts, connect):
+    print("silent", flush=True)
+    threading.Event().wait()
+fleet.settle = settle
+from fleetsync.__main__ import main
+sys.exit(main())
 """
 
 
@@ -140,3 +153,24 @@ def test_a_stream_that_takes_ascii_alone_gets_escapes(tmp_path: Path) -> None:
     )
     assert found.returncode == 2
     assert "Zo\\xeb" in found.stderr
+
+
+def test_a_second_interrupt_leaves_although_no_host_answers(tmp_path: Path) -> None:
+    inventory = write_inventory(tmp_path / "inventory")
+    words = ["preview", "--workers", "1", "--inventory", str(inventory)]
+    with subprocess.Popen(
+        [sys.executable, "-c", OVER_SILENCE, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as begun:
+        assert begun.stdout and begun.stderr
+        assert begun.stdout.readline() == "silent\n"
+        begun.send_signal(signal.SIGINT)
+        assert any("^C again" in line for line in begun.stderr)
+        begun.send_signal(signal.SIGINT)
+        assert begun.wait(60) == 130
+        lines = begun.stdout.read().splitlines()
+        assert lines[-2:] == ["no answer known: one", "not started: two, three"]

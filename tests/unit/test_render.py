@@ -6,8 +6,8 @@ import pytest
 
 from fleetsync.cli.doctor import examination
 from fleetsync.cli.output import cell, coloured, table
-from fleetsync.cli.render import blocks, question, results, summary
-from fleetsync.outcome import ChangeRow, HostResult, Outcome
+from fleetsync.cli.render import blocks, question, results, summary, trace
+from fleetsync.outcome import ChangeRow, HostResult, Outcome, TraceRow
 
 from .fleets import (
     CHANGES,
@@ -58,12 +58,29 @@ def test_a_refusal_tells_cause_and_step_first_then_every_place_then_the_drift() 
         "mid  pi  refused  no key of its own",
         "  next: set ROUTER_API_KEY there",
         "  looked for the credential, in the client's own order:",
-        "    1.  ~/.pi/agent/auth.json anvil.key  absent",
-        "    2.  ~/.pi/agent/models.json apiKey   reference ROUTER_API_KEY",
+        "    1.  absent     ~/.pi/agent/auth.json anvil.key",
+        "    2.  reference  ~/.pi/agent/models.json apiKey (ROUTER_API_KEY)",
         "  and where the client does not look:",
-        "    -  ROUTER_API_KEY mentioned in ~/.bashrc  present",
+        "    present  ROUTER_API_KEY mentioned in ~/.bashrc",
         "  drift all the same: 2 changes",
         "  llm.primary  contextWindow  524288 -> 393216",
+    ]
+
+
+def test_places_that_differ_only_in_their_file_share_a_line() -> None:
+    rows = [
+        TraceRow(f"KEY {how} {file}", verdict, explains=True)
+        for how, file, verdict in (
+            ("in", "~/.env", "absent"),
+            ("in", "/etc/environment", "absent"),
+            ("in", "~/.ssh/environment", "present"),
+            ("mentioned in", "~/.profile", "absent"),
+        )
+    ]
+    assert list(trace(rows))[1:] == [
+        "    absent   KEY in ~/.env, /etc/environment",
+        "    present  KEY in ~/.ssh/environment",
+        "    absent   KEY mentioned in ~/.profile",
     ]
 
 
@@ -134,7 +151,7 @@ def test_the_question_lists_what_is_written_where() -> None:
 def test_results_name_the_originals_on_the_host() -> None:
     assert list(results([changed("one"), in_step("two")], quiet=True)) == [
         "one  pi  changed  2 changes",
-        "  the client's own loader: agrees",
+        "  the client's own loader agrees",
         "  originals: /home/op/.local/state/fleetsync/txn/1.done on one",
     ]
 
