@@ -96,12 +96,6 @@ def check_leaving(page: Page, gone: Node) -> None:
             raise refuse(node, f"the anchor &{node.anchor} is used in line {other.line} too")
 
 
-def check_indent(page: Page, begin: int, node: Node) -> None:
-    """Raise EditRefused where a tab stands before `begin`, the first child of a block."""
-    if "\t" in page.text[page.line_start(begin) : begin]:
-        raise refuse(node, "a tab stands in the indentation")
-
-
 def check_open_end(page: Page, last: Node, end: int) -> None:
     """Raise EditRefused where a text block ends with the file and without a line break.
 

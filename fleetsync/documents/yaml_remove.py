@@ -7,7 +7,6 @@ from fleetsync.documents.paths import Trail
 from fleetsync.documents.tree import Kind, Node
 from fleetsync.documents.yaml_flow import take_from_flow
 from fleetsync.documents.yaml_guard import (
-    check_indent,
     check_leaving,
     check_removed_key,
     check_trail,
@@ -30,7 +29,6 @@ def remove(parsed: Parsed, trail: Trail) -> list[TextSplice]:
     if container.flow:
         return take_from_flow(page, container, trail.place)
     spans = _spans(page, container)
-    check_indent(page, spans[0][0], container)
     if len(spans) == 1:
         return _empty(page, Trail(trail.nodes[:-1], trail.places[:-1], ()), spans[0])
     start, end = spans[trail.place]

@@ -9,7 +9,6 @@ from fleetsync.documents.paths import Trail
 from fleetsync.documents.tree import Kind, Node, Value
 from fleetsync.documents.yaml_flow import add_to_flow
 from fleetsync.documents.yaml_guard import (
-    check_indent,
     check_leaving,
     check_new_key,
     check_open_end,
@@ -28,12 +27,21 @@ def replace(parsed: Parsed, trail: Trail, value: Value) -> list[TextSplice]:
     page = Page(parsed)
     check_trail(page, trail)
     check_leaving(page, trail.node)
+    _check_comments(page, trail.node)
     above = Trail(trail.nodes[:-1], trail.places[:-1], ()) if trail.places else trail
     writer = Writer(style_of(page, above), flow=bool(trail.parent and trail.parent.flow))
     flow = writer.flow or _stays_inline(trail)
     if isinstance(value, list | dict) and value and not flow:
         return _put_block(page, trail, value, writer)
     return _put_inline(page, trail, _matching(trail.node, value, writer))
+
+
+def _check_comments(page: Page, node: Node) -> None:
+    """Raise EditRefused where a comment stands within what would be replaced. (Behind the
+    `|` of a text block it stands on the key's line, and stays.)"""
+    literal = node.kind is Kind.SCALAR and node.style in ("|", ">")
+    if not literal and any(True for _ in page.comments_in(page.content(node), node.end)):
+        raise refuse(node, "a comment stands within the value that would be replaced")
 
 
 def _stays_inline(trail: Trail) -> bool:
@@ -57,7 +65,7 @@ def insert(parsed: Parsed, trail: Trail, key: str, value: Value) -> list[TextSpl
     if mapping.flow:
         return add_to_flow(page, mapping, Writer(writer.style, flow=True).flow_entry(key, value))
     begin = mapping.entries[0][0].start
-    return _add_lines(page, mapping, begin, mapping.entries[-1], writer.entry(key, value))
+    return _add_lines(page, begin, mapping.entries[-1], writer.entry(key, value))
 
 
 def append(parsed: Parsed, trail: Trail, value: Value) -> list[TextSplice]:
@@ -74,7 +82,7 @@ def append(parsed: Parsed, trail: Trail, value: Value) -> list[TextSplice]:
     gap = writer.style.gap
     lines = [f"-{gap}{writer.inline(value)}"] if flow else writer.item(value)
     begin = page.content(sequence)
-    return _add_lines(page, sequence, begin, (sequence.items[-1],), lines)
+    return _add_lines(page, begin, (sequence.items[-1],), lines)
 
 
 def _matching(node: Node, value: Value, writer: Writer) -> str:
@@ -152,10 +160,8 @@ def _put_block(page: Page, trail: Trail, value: Value, writer: Writer) -> list[T
     offset = writer.style.dash if isinstance(value, list) else writer.style.step
     if trail.key and not node.flow and (node.entries or node.items):
         column, begin = page.column(trail.key.start) + offset, page.line_start(start)
-        check_indent(page, trail.key.start, trail.key)
         return [TextSplice(begin, node.end, _indented(page, lines, column))]
     if trail.key and page.line_start(start) == page.line_start(trail.key.end):
-        check_indent(page, trail.key.start, trail.key)
         column = page.column(trail.key.start) + offset
         return _put_below(page, trail, _indented(page, lines, column))
     return _put_here(page, node, lines)
@@ -181,7 +187,6 @@ def _put_here(page: Page, node: Node, lines: list[str]) -> list[TextSplice]:
     if node.kind is not Kind.SCALAR and not node.flow:
         rest = "".join(page.newline + " " * column + line for line in lines[1:])
         return [TextSplice(start, node.end, lines[0] + rest)]
-    check_indent(page, start, node)
     end, last = node.end, page.line_end(node.end)
     if node.style in ("|", ">") and node.kind is Kind.SCALAR:
         end, last = _header_end(page, start), node.end
@@ -206,11 +211,10 @@ def _put_at(page: Page, at: int, lines: list[str]) -> list[TextSplice]:
 
 
 def _add_lines(
-    page: Page, container: Node, begin: int, last: tuple[Node, ...], lines: list[str]
+    page: Page, begin: int, last: tuple[Node, ...], lines: list[str]
 ) -> list[TextSplice]:
     """Add `lines` after the entry or item `last`, in the column of the first child."""
     end = max(node.end for node in last)
-    check_indent(page, begin, container)
     check_open_end(page, last[-1], end)
     at = page.line_end(end)
     block = _indented(page, lines, page.column(begin))

@@ -42,7 +42,7 @@ TRICKY = (
 )
 
 
-def many(examples: int) -> Any:
+def many(examples: int) -> settings:
     """Settings for a property: `examples` of them, more where FLEETSYNC_MATRIX is full."""
     return settings(
         max_examples=examples * _SCALE, deadline=None, derandomize=_SCALE == 1, database=None,
@@ -150,6 +150,37 @@ def _lone(text: str) -> bool:
     return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
+@st.composite
+def edits_of(draw: Draw, document: Document) -> Edit:
+    """Any edit of `document`: at a node that exists, or of a new key or item."""
+    known = paths(document.root)
+    if not known:
+        return Set(("new", "key"), draw(VALUES))
+    kind = draw(st.sampled_from(("value", "scalar", "insert", "insert", "append", "remove")))
+    if draw(st.integers(0, 7)):    # mostly where it makes sense
+        fits = [(path, node) for path, node in known if _fits(kind, path, node)]
+        known = fits or known
+    path, _ = draw(st.sampled_from(known))
+    if kind == "insert" or not path:
+        return Set((*path, *draw(st.sampled_from(NEW_PATHS))), draw(VALUES))
+    if kind == "append":
+        return Append(path, draw(VALUES))
+    if kind == "remove":
+        return Remove(path)
+    return Set(path, draw(VALUES if kind == "value" else SCALARS))
+
+
+def _fits(kind: str, path: Path, node: Node) -> bool:
+    if kind == "insert":
+        return node.kind is Kind.MAPPING or (node.tag == "null" and bool(path))
+    return bool(path) and (kind != "append" or node.kind is Kind.SEQUENCE or node.tag == "null")
+
+
+NEW_PATHS: tuple[tuple[str, ...], ...] = (
+    ("new",), ("new.key",), ("no", "7.5"), ("new", "deep", "deeper"),
+)
+
+
 # --- texts --------------------------------------------------------------------------
 
 _KEYS = ("a", "llm.primary", "'q k'", '"d"', "model", "on", "1.5", "x y", "b-c", "id", "é",
@@ -171,7 +202,7 @@ def texts(draw: Draw) -> str:
             lines = [*lines, "...", "# after the end"]
     newline = draw(st.sampled_from(("\n", "\n", "\n", "\r\n", "\r")))
     final = draw(st.sampled_from((newline, newline, "")))
-    return newline.join(lines) + final
+    return str(newline.join(lines) + final)
 
 
 class Maker:
@@ -202,7 +233,7 @@ class Maker:
 
     def tail(self) -> str:
         """What may follow a value on its line."""
-        return self.pick("", "", "", "", " # c", "  #c, d", " ")
+        return str(self.pick("", "", "", "", " # c", "  #c, d", " "))
 
     def mapping(self, indent: int, depth: int) -> list[str]:
         """The lines of a block mapping in column `indent`."""

@@ -165,6 +165,7 @@ def test_an_empty_file_has_no_root() -> None:
         ("a: 1\n b: 2\n", 2, 3),
         ("a: 1\n\tb: 2\n", 2, 1),
         ("a:\n\tb: 2\n", 2, 1),
+        ("a:\n- \tb: 2\n", 2, 3),
         ("a: [1, 2\nb: 3\n", 2, 2),
         ("a: 'open\n", 2, 1),
         ("a: @x\n", 1, 4),
@@ -211,7 +212,7 @@ def test_a_key_of_more_than_1024_characters_is_unreadable() -> None:
 
 @pytest.mark.parametrize("bracket", ["[", "{a: ", "- "])
 def test_deep_nesting_is_unreadable(bracket: str) -> None:
-    with pytest.raises(Unreadable, match="nested deeper than 200 levels|maximum nesting depth"):
+    with pytest.raises(Unreadable, match=r"nested deeper than 200 levels|maximum nesting depth"):
         read("k:\n  " + bracket * 100_000)
 
 
@@ -281,13 +282,13 @@ def _reads(data: bytes) -> bool:
 
 
 @given(texts())
-@many(250)
+@many(150)
 def test_a_text_is_readable_exactly_if_pyyaml_loads_it(text: str) -> None:
     assert _reads(text.encode()) == _loads(text)
 
 
 @given(st.text(alphabet="ab:-?#&*!|>'\"[]{},%@~ \t\n\r0.1<=\\\x85é", max_size=24))
-@many(600)
+@many(400)
 def test_a_text_of_punctuation_is_readable_exactly_if_pyyaml_loads_it(text: str) -> None:
     assert _reads(text.encode()) == _loads(text)
 
@@ -302,7 +303,7 @@ def test_arbitrary_bytes_are_read_or_refused(data: bytes) -> None:
 
 
 @given(texts(), st.integers(0, 400))
-@many(150)
+@many(100)
 def test_a_text_that_is_cut_off_is_read_or_refused(text: str, length: int) -> None:
     cut = text[:length]
     assert _reads(cut.encode()) == _loads(cut)
