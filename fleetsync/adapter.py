@@ -80,7 +80,8 @@ class Refusal:
 class Target:
     """One client on one host (Hermes: one profile): the unit of work and of reports.
 
-    `files` maps a role ("models", "settings") to the file that plays it.
+    `files` maps a role ("models", "settings") to the file that plays it. `context` keeps
+    what the adapter itself needs later on (a directory, a profile's name); no secrets.
     """
 
     client: str
@@ -93,6 +94,7 @@ class Target:
     notes: tuple[str, ...] = ()
     absent: str = ""
     """why the client counts as not installed; empty when it is installed"""
+    context: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,12 +192,14 @@ class Done:
 class Loaded:
     """What the client's own loader made of the candidate.
 
-    `reason` says why it does not agree; it holds no text of the client's files.
+    `reason` says why it does not agree; it holds no text of the client's files. `pending`
+    says why a running client does not use the files yet, though its loader agrees.
     """
 
     agrees: bool
     reason: str = ""
     notes: tuple[str, ...] = ()
+    pending: str = ""
 
 
 class Adapter(Protocol):
