@@ -193,16 +193,17 @@ fs_name_interpreter() {
     fs_plain "$fs_interpreter" || fs_interpreter=
     [ -z "$fs_interpreter" ] || fs_age_interpreter
 }
-# fs_which NAME DIRECTORY: fs_hit, from the session's PATH, DIRECTORY, the login shell's
-# PATH, the known places. A path stands for itself.
+# fs_which NAME DIRECTORY: fs_hit, from DIRECTORY (version managers put an interpreter
+# beside the programs that need it), the login shell's PATH, which the user's own start has,
+# the session's PATH, the known places. A path stands for itself.
 fs_which() {
     fs_hit='' fs_lookup=$1
     case $1 in
     '') return 1 ;;
     */*) [ -x "$1" ] && fs_hit=$1 && return ;;
     *)
-        fs_each_of PATH "$fs_user_path" fs_hits || { [ -n "$2" ] && fs_hits - "$2"; } ||
-            fs_each_of - "${fs_login_path-}" fs_hits || fs_each_known fs_hits
+        { [ -n "$2" ] && fs_hits - "$2"; } || fs_each_of - "${fs_login_path-}" fs_hits ||
+            fs_each_of PATH "$fs_user_path" fs_hits || fs_each_known fs_hits
         ;;
     esac
 }
