@@ -22,6 +22,7 @@ import fabric
 import paramiko
 from cryptography.exceptions import UnsupportedAlgorithm
 from paramiko.agent import AgentSSH
+from paramiko.packet import Packetizer
 from paramiko.pkey import UnknownKeyType
 from paramiko.ssh_exception import (
     BadAuthenticationType,
@@ -51,7 +52,6 @@ _ASK_AGAIN = "run the command again: it asks the host what was done"
 
 # Paramiko logs what it raises, with tracebacks; without this they'd reach stderr.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
-_CONFIG = fabric.Config(lazy=True)
 _gates: dict[tuple[str, int], threading.BoundedSemaphore] = {}
 
 
@@ -148,7 +148,7 @@ class _Hop:
             host=endpoint.host,
             user=endpoint.user,
             port=endpoint.port,
-            config=_CONFIG,
+            config=fabric.Config(lazy=True),    # its own: a Connection writes to it
             gateway=gateway and gateway._connection,
             forward_agent=False,
             connect_kwargs={
@@ -213,6 +213,9 @@ class _Hop:
             self._proxy.close()
 
     def _hang_up(self) -> None:
+        # Nearest to us first: a goodbye through a jump host that stands still would block.
+        if self._gateway:
+            self._gateway._hang_up()
         if self._transport is None:
             return
         # A thread that waits in recv wakes by shutdown at once, by close only later.
@@ -224,8 +227,7 @@ class _Hop:
     def _make_transport(self, sock: socket.socket, **options: object) -> paramiko.Transport:
         if isinstance(sock, socket.socket) and self._proxy is None:
             sock = PromptSocket(sock)
-        transport = self._transport = paramiko.Transport(sock)
-        transport.handshake_timeout = self._timeouts.connect
+        transport = self._transport = paramiko.Transport(sock, packetizer_class=_Packetizer)
         preferred = transport.get_security_options()
         preferred.ciphers = sorted(preferred.ciphers, key=lambda name: name != _FIRST_CIPHER)
         known = self.endpoint.trust.kinds()
@@ -234,6 +236,14 @@ class _Hop:
             .replace("rsa-sha2-256", "ssh-rsa") not in known,
         )
         return transport
+
+
+class _Packetizer(Packetizer):
+    """Paramiko's, without its own clock for the handshake: a thread that would outlive a
+    connection that fails. `timeout` bounds the handshake."""
+
+    def start_handshake(self, timeout: float) -> None:
+        """Nothing: no clock is started."""
 
 
 class _CheckHostKey(paramiko.MissingHostKeyPolicy):

@@ -186,7 +186,7 @@ class _Command(threading.Thread):
 
     def _feed(self, stdin: IO[bytes]) -> None:
         """Pass on what the client sends, until its EOF or the command's lack of interest."""
-        with contextlib.suppress(OSError), stdin:
+        with contextlib.suppress(OSError, EOFError), stdin:
             while data := self._channel.recv(_BLOCK):
                 left = memoryview(data)
                 while left:
@@ -194,7 +194,8 @@ class _Command(threading.Thread):
 
     def _copy(self, stream: IO[bytes], send: Callable[[bytes], None]) -> None:
         """Pass on what the command prints, until its end or the client's."""
-        with contextlib.suppress(OSError), stream, selectors.DefaultSelector() as waiting:
+        gone = contextlib.suppress(OSError, EOFError)
+        with gone, stream, selectors.DefaultSelector() as waiting:
             waiting.register(stream, selectors.EVENT_READ)
             while not (self._channel.closed or self._closing.is_set()):
                 if waiting.select(_TICK):

@@ -215,9 +215,7 @@ def _account(login_shell: str, forced: bool) -> tuple[str, str]:
     own = pwd.getpwuid(os.getuid()).pw_name
     if not login_shell:
         return own, ""
-    shell = shutil.which(login_shell)
-    if shell is None:
-        raise FileNotFoundError(f"{login_shell} is not installed: run `make tools`")
+    shell = _program(login_shell)
     if os.geteuid() or forced:
         return own, shell
     user = f"{_USER_PREFIX}{WORKER}-{os.getpid()}-{login_shell}"
@@ -228,6 +226,13 @@ def _account(login_shell: str, forced: bool) -> tuple[str, str]:
             check=True, capture_output=True,
         )
     return user, ""
+
+
+def _program(name: str) -> str:
+    path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
+    if path is None:
+        raise FileNotFoundError(f"{name} is not installed: run `make tools`")
+    return path
 
 
 def _forced(shell: str) -> str:
@@ -249,9 +254,7 @@ def _make_key(path: Path, kind: str) -> None:
 
 
 def _start(base: Path, name: str, address: str, user: str, more: str) -> RemoteHost:
-    program = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
-    if program is None:
-        raise FileNotFoundError("sshd is not installed: run `make tools`")
+    program = _program("sshd")
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)    # sshd wants it as root
     for _ in range(5):

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fleetsync.errors import AuthenticationRefused, Away, HostKeyRefused, Lost
+from fleetsync.errors import AuthenticationRefused, Away, HostKeyRefused, HostUnusable, Lost
 from fleetsync.ssh import Address, SshRemote
+from fleetsync.testing import server
 from fleetsync.testing.server import EmbeddedHost
 
 
@@ -144,3 +145,11 @@ def test_a_host_that_is_gone_is_away(tmp_path: Path) -> None:
         remote.close()
     with pytest.raises(Away, match="cannot connect"):
         remote.connect()
+
+
+def test_a_host_that_refuses_to_run_commands_is_unusable(
+    host: EmbeddedHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server._Session, "check_channel_exec_request", lambda *_: False)
+    with pytest.raises(HostUnusable, match="refuses to run a command for demo@"):
+        ask(host, "echo @@ END")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -271,3 +272,19 @@ def test_a_planted_fabric_file_changes_nothing(
     remote = host.remote()
     assert ask(remote, "id -un; echo @@ END") == f"{host.user}\n@@ END\n".encode()
     remote.close()
+
+
+def test_connections_that_are_made_at_once_share_no_settings(host: RemoteHost) -> None:
+    # One fabric.Config for all lost keys now and then, while another thread wrote to it.
+    def is_away(_: int) -> bool:
+        with pytest.raises(Away, match="cannot connect"):
+            host.remote(port=1).connect()
+        return True
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            assert all(pool.map(is_away, range(300)))
+    finally:
+        sys.setswitchinterval(interval)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetsync.errors import AuthenticationRefused, Away, HostKeyRefused
+from fleetsync.errors import AuthenticationRefused, Away, HostKeyRefused, Lost
 from fleetsync.ssh import Address, SshRemote, Timeouts
 from tests.integration.sshd import RemoteHost, Sshd, configured_ssh
 
@@ -307,6 +307,19 @@ def test_a_host_behind_the_jump_host_that_is_down_is_away(
     with pytest.raises(Away, match="the jump host cannot reach it"):
         SshRemote(Address("web")).connect()
     assert sorted(Path("/proc/self/fd").iterdir()) == before
+
+
+def test_a_jump_host_that_stands_still_is_lost_at_the_deadline(
+    host: RemoteHost, gate: RemoteHost, configure: Configure
+) -> None:
+    configure(entry(gate, "gate") + entry(host, "web", "ProxyJump gate"))
+    remote = SshRemote(Address("web"))
+    remote.connect()
+    children = Path(f"/proc/{gate.process.pid}/task/{gate.process.pid}/children")
+    (pid,) = children.read_text().split()
+    stand_still = f"kill -STOP {pid}; sleep 2; kill -CONT {pid}"
+    with pytest.raises(Lost, match="within 1 s"):
+        remote.exchange(stand_still, b"x" * 30_000_000, b"@@", seconds=1)
 
 
 def test_a_way_over_a_jump_host_leaves_no_descriptor(
