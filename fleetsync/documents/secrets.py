@@ -82,7 +82,9 @@ def _may_show(key: str, node: Node, managed: bool, words: frozenset[str]) -> boo
     """Whether the scalar `node` under `key` may be seen."""
     if node.text in words or node.end == node.start:
         return True
-    if node.tag in ("int", "float", "bool", "null"):
+    if node.tag == "null":
+        return node.text.lower() in ("", "~", "null")    # `!!null word` is a null too
+    if node.tag in ("int", "float", "bool"):
         return not shapes.is_password_name(key) and len(node.text) < LONG_NUMBER
     plain = managed or node.kind is Kind.ALIAS or (key in SAFE_KEYS and shapes.is_word(node.text))
     return (plain and not shapes.is_token(node.text)) or (node.tag == "str" and not node.text)

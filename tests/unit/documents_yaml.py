@@ -185,10 +185,10 @@ NEW_PATHS: tuple[tuple[str, ...], ...] = (
 
 _KEYS = ("a", "llm.primary", "'q k'", '"d"', "model", "on", "1.5", "x y", "b-c", "id", "é",
          "'it''s'", "glm:5", "name", '"\\u0041"', "z#z")
-_WORDS = ("x", "two words", "5", "true", "1.50", "'single'", "'it''s # not'", '"double"',
-          '"es\\tc \\" # no"', "~", "null", "2024-01-01", "http://h:1/v1#frag", "{}", "[]", "{ }",
+_WORDS: tuple[str, ...] = ("x", "two words", "5", "true", "1.50", "'single'", "'it''s # not'",
+          '"double"', '"es\\tc \\" # no"', "~", "null", "2024-01-01", "http://h:1/v1#frag", "{}", "[]", "{ }",
           "1_000", "yes", "-3", "a#b", "12:30", "${VAR}")
-_TEXTS = ("x", "word", "# not a comment", "k: v", "- dash", "", "'quote", "tail  ")
+_TEXTS: tuple[str, ...] = ("x", "word", "# not a comment", "k: v", "- dash", "", "'quote", "tail  ")
 
 
 @st.composite
@@ -211,6 +211,8 @@ class Maker:
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
         self.anchors: list[str] = []
+        self.words = _WORDS
+        self.texts = _TEXTS
 
     def pick(self, *choices: Any) -> Any:
         """One of `choices`."""
@@ -266,7 +268,7 @@ class Maker:
 
     def one(self, head: str, indent: int, kind: str) -> list[str]:
         """A value that begins on the line of `head`, or alone below it."""
-        gap = self.pick(" ", " ", " ", "  ", "\t")
+        gap = self.pick(" ", " ", " ", "  ", "\t" if head.endswith(":") else "   ")
         if kind == "empty":
             return [head + self.tail()]
         if kind == "folded":
@@ -276,10 +278,10 @@ class Maker:
             return [f"{head}{gap}{self.flow(2)}{self.tail()}"]
         if kind == "anchor":
             self.anchors.append(f"a{len(self.anchors)}")
-            return [f"{head} &{self.anchors[-1]} {self.pick(*_WORDS)}{self.tail()}"]
+            return [f"{head} &{self.anchors[-1]} {self.pick(*self.words)}{self.tail()}"]
         if kind == "alias" and self.anchors:
             return [f"{head} *{self.pick(*self.anchors)}{self.tail()}"]
-        word = self.pick(*_WORDS)
+        word = self.pick(*self.words)
         if kind == "below":
             return [head + self.tail(), " " * (indent + 2) + word + self.tail()]
         return [f"{head}{gap}{word}{self.tail()}"]
@@ -309,13 +311,13 @@ class Maker:
         header = self.pick("|", "|", ">", "|-", ">-", "|+", ">+") + self.pick("", "", " # c")
         body = [" " * (indent + 2) + "first"]
         for _ in range(self.pick(0, 1, 2)):
-            text = self.pick(*_TEXTS)
+            text = self.pick(*self.texts)
             body.append(" " * (indent + 2) + text if text else "")
         return [f"{head} {header}", *body]
 
     def flow(self, depth: int) -> str:
         """A flow collection on one line."""
-        words = [word for word in _WORDS if word not in {"12:30", "${VAR}", "{ }"}]
+        words = [word for word in self.words if word not in {"12:30", "${VAR}", "{ }"}]
         if depth == 0 or self.one_in(3):
             return str(self.pick(*words))
         pad = self.pick("", "", " ")
