@@ -1,0 +1,240 @@
+"""The Hermes adapter: which facts it needs, what its targets are, and what must change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from fleetsync.adapter import (
+    Command,
+    Credential,
+    Done,
+    Loaded,
+    Planned,
+    Refusal,
+    Target,
+    Wish,
+)
+from fleetsync.errors import DocumentError
+from fleetsync.facts import (
+    Facts,
+    FileFact,
+    FileKind,
+    Installation,
+    Locate,
+    Question,
+)
+
+from . import catalog, loader, managed
+from .credential import Sources, is_pooled, judge, places
+from .draft import CACHE, CONFIG, document
+from .entry import MAP, Entry
+from .homes import HERMES_HOME, Home, file, homes, questions, root, variable
+from .router import Seen, stanza
+from .versions import PACKAGES, RUNTIMES, Version, parse
+
+
+class HermesAdapter:
+    """Hermes keeps its contract in the `config.yaml` of each profile: a target each."""
+
+    name = "hermes"
+
+    def questions(self, wish: Wish, facts: Facts) -> frozenset[Question]:
+        """The profiles, their files, and where each could have its key."""
+        asked = (place for home in _wanted(wish, facts) for place in places(
+            _sources(wish, facts, home, file(facts, home.config))
+        ))
+        return frozenset({_locate(wish), *questions(facts), *asked})
+
+    def targets(self, wish: Wish, facts: Facts) -> tuple[Target, ...]:
+        """One for each profile that the inventory wants; all that are there by default."""
+        found = _installations(wish, facts)
+        host = _Host(wish, facts, found, tuple(i for i in found if i.package in PACKAGES))
+        if not host.installations and not wish.options.get("commands"):
+            return (_absent(host),)
+        there = {home.name for home in homes(facts)}
+        missing = (name for name in wish.options.get("profiles") or () if name not in there)
+        return (
+            *(_target(host, home) for home in _wanted(wish, facts)),
+            *(_missing(host, name) for name in missing),
+        )
+
+    def plan(self, target: Target) -> Planned:
+        """The edits of the profile's config.yaml."""
+        return catalog.plan(target, _versions(target.installations))
+
+    def loaders(self, target: Target, planned: Planned) -> tuple[Command, ...]:
+        """Hermes' own functions, called under every installation."""
+        return tuple(loader.command(target, one) for one in target.installations)
+
+    def loaded(self, target: Target, planned: Planned, done: tuple[Done, ...]) -> Loaded:
+        """Whether every installation sees exactly the wished contract."""
+        return loader.judge(target, planned, done)
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """What all profiles of one host share."""
+
+    wish: Wish
+    facts: Facts
+    found: tuple[Installation, ...]
+    installations: tuple[Installation, ...]
+
+    @property
+    def versions(self) -> tuple[Version, ...]:
+        return _versions(self.installations)
+
+
+def _wanted(wish: Wish, facts: Facts) -> tuple[Home, ...]:
+    chosen = wish.options.get("profiles")
+    return tuple(home for home in homes(facts) if not chosen or home.name in chosen)
+
+
+def _locate(wish: Wish) -> Locate:
+    commands = wish.options.get("commands") or ()
+    return Locate(("hermes",), PACKAGES, RUNTIMES, tuple(tuple(argv) for argv in commands))
+
+
+def _installations(wish: Wish, facts: Facts) -> tuple[Installation, ...]:
+    answer = facts.answers.get(_locate(wish), ())
+    rows = answer if isinstance(answer, tuple) else ()
+    return tuple(row for row in rows if isinstance(row, Installation))
+
+
+def _versions(installations: tuple[Installation, ...]) -> tuple[Version, ...]:
+    found = (parse(installation.version) for installation in installations)
+    return tuple(version for version in found if version is not None)
+
+
+# --- one profile --------------------------------------------------------------------
+
+
+def _target(host: _Host, home: Home) -> Target:
+    config = file(host.facts, home.config)
+    sources = _sources(host.wish, host.facts, home, config)
+    return Target(
+        client=host.wish.client,
+        name=home.name,
+        wish=host.wish,
+        files={CONFIG: config, CACHE: file(host.facts, home.cache)},
+        installations=host.installations,
+        credential=_gate(sources, host.versions),
+        refusals=(
+            *_wandering(host.facts),
+            *_unfit_installations(host),
+            *managed.refusals(host.wish, host.facts, home),
+            *_unfit_file(host.wish, home, config),
+        ),
+        notes=tuple(_notes(host, config)),
+    )
+
+
+def _missing(host: _Host, name: str) -> Target:
+    """A profile of the inventory that the host lacks."""
+    told = ", ".join(home.name for home in homes(host.facts))
+    refusal = Refusal(
+        f"the host has no profile {name} (it has {told})",
+        f"create it there (hermes profile create {name}), or correct [hosts.NAME.hermes] profiles",
+    )
+    path = f"{root(host.facts)}/profiles/{name}/config.yaml"
+    files = {CONFIG: FileFact(path, FileKind.ABSENT)}
+    return Target(
+        host.wish.client, name, host.wish, files, host.installations, Credential(()), (refusal,)
+    )
+
+
+def _absent(host: _Host) -> Target:
+    others = ", ".join(one.path for one in host.found)
+    told = "no `hermes` in PATH, the login shell's PATH and the known places"
+    if others:
+        told = f"{others} is not Hermes Agent (no package {PACKAGES[0]} behind it)"
+    client = host.wish.client
+    return Target(client, client, host.wish, {}, (), Credential(()), absent=told)
+
+
+def _sources(wish: Wish, facts: Facts, home: Home, config: FileFact) -> Sources:
+    """Where the profile's key could be; without an entry, where ours would look for it."""
+    try:
+        found = document(config)
+        seen = Seen.of(wish, found) if found is not None else None
+        if seen is not None and seen.entry is not None:
+            return Sources(wish, facts, home, seen.entry, is_pooled(seen.found, seen.entry))
+    except DocumentError:
+        pass
+    fields = {"key_env": wish.credential}
+    return Sources(wish, facts, home, Entry((MAP, wish.provider), wish.provider, fields), True)
+
+
+def _gate(sources: Sources, versions: tuple[Version, ...]) -> Credential:
+    """The gate must be open for each installation; the first closed one speaks."""
+    judged = [judge(sources, version) for version in versions]
+    closed = [credential for credential in judged if not credential.opens]
+    return (closed or judged or [Credential(())])[0]
+
+
+def _wandering(facts: Facts) -> Iterator[Refusal]:
+    value = variable(facts, HERMES_HOME)
+    if value and not value.startswith("/"):
+        yield Refusal(
+            f"HERMES_HOME is the relative path {value}: it depends on where Hermes is started",
+            "make it absolute on the host",
+        )
+
+
+def _unfit_installations(host: _Host) -> Iterator[Refusal]:
+    for one in host.found:
+        told, explicit = " ".join(one.argv), one.found == "inventory"
+        ours = one.package in PACKAGES
+        step = "correct it on the host, or name the launcher: [hosts.NAME.hermes] commands"
+        if one.problem and (explicit or ours):
+            yield Refusal(f"{told}: {one.problem}", step)
+        elif explicit and not ours:
+            yield Refusal(f"{told} does not lead to the package {PACKAGES[0]}", step)
+        elif ours and parse(one.version) is None:
+            yield Refusal(f"{one.path}: its package gives no version", "reinstall Hermes there")
+        elif ours and PurePosixPath(one.interpreter).name.startswith("node"):
+            yield Refusal(
+                f"{one.path} is the npm bridge, which holds no Hermes of its own",
+                "name the launcher that it installed: [hosts.NAME.hermes] commands",
+            )
+
+
+def _unfit_file(wish: Wish, home: Home, config: FileFact) -> Iterator[Refusal]:
+    if config.kind is FileKind.ABSENT:
+        yield Refusal(
+            f"{config.path} is absent, so the profile {home.name} has no provider {wish.provider}",
+            f"create it on the host with this under `{MAP}:`, or name the profiles to sync in "
+            "[hosts.NAME.hermes] profiles:\n" + stanza(wish),
+        )
+    elif config.kind is not FileKind.FILE:
+        yield Refusal(f"{config.path}: {config.kind.value}", "repair it on the host")
+    elif config.over_cap:
+        yield Refusal(f"{config.path} has {config.size} bytes, more than we read", "look into it")
+    else:
+        yield from _unreadable(config)
+
+
+def _unreadable(config: FileFact) -> Iterator[Refusal]:
+    try:
+        document(config)
+    except DocumentError as error:
+        yield Refusal(
+            f"{config.path}: {error.message}",
+            error.hint or "correct it on the host: Hermes goes on with its defaults instead",
+        )
+
+
+def _notes(host: _Host, config: FileFact) -> Iterator[str]:
+    if value := variable(host.facts, HERMES_HOME):
+        yield f"Hermes' root is {root(host.facts)} (HERMES_HOME is {value})"
+    if len(host.installations) > 1:
+        told = ", ".join(f"{one.path} ({one.version})" for one in host.installations)
+        yield f"{len(host.installations)} installations share this profile: {told}"
+    if config.is_link:
+        yield (
+            f"{config.path} is a link: {config.real} is edited and the link kept; "
+            "whatever manages that file may put it back"
+        )
+    yield from (version.notice for version in host.versions if version.notice)
