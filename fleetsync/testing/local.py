@@ -27,13 +27,15 @@ class LocalRemote:
 
     `shell` runs the command as sshd has the login shell do it; the `sh` of the script is
     the one on the PATH of `environment`, which is all that the shell is given beside
-    HOME, SHELL and a plain PATH. A `user` other than ours needs root.
+    HOME, SHELL and a plain PATH. A `user` other than ours needs root. `within` is the
+    beginning of a command line that runs the rest of it, such as unshare's.
     """
 
     home: Path
     shell: str = "/bin/sh"
     environment: Mapping[str, str] = field(default_factory=dict)
     user: int | None = None
+    within: tuple[str, ...] = ()
     exchanges: list[Exchange] = field(default_factory=list)
 
     def connect(self) -> None:
@@ -45,7 +47,7 @@ class LocalRemote:
         """Run `command` to its end. Raises Lost after `seconds` or `cap` bytes."""
         try:
             done = subprocess.run(
-                [self.shell, "-c", command], input=stdin, stdout=subprocess.PIPE,
+                [*self.within, self.shell, "-c", command], input=stdin, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL, cwd=self.home, env=self._environment(),
                 user=self.user, timeout=seconds, check=False,
             )
