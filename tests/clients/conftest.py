@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.conftest import login_users, sshd_host
+
+__all__ = ["login_users", "sshd_host"]
+
 _HERE = Path(__file__).parent
 
 

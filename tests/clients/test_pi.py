@@ -1,0 +1,168 @@
+"""The main job on real hosts with the real Pi, at each pinned version."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.install import launcher, node
+from tests.integration.sshd import RemoteHost, Sshd
+from tests.listing import listing
+
+VERSIONS = ("1.6.0", "0.84.4", "0.73.1")
+ALIASES = ("llm.primary", "llm.secondary", "vision.general", "vision.ocr")
+KEY = "canary-of-this-host-4c0ffee"
+BARE, DOLLAR = "ROUTER_API_KEY", "$ROUTER_API_KEY"
+
+Fleetsync = Callable[..., tuple[int, dict[str, Any]]]
+
+
+def spelled(version: str) -> str:
+    """How this version's users name a variable."""
+    return BARE if version == "0.73.1" else DOLLAR
+
+
+def models(version: str, window: int = 524288, output: int = 8192) -> str:
+    """A models.json as people write it: comments, one-line entries, another provider."""
+    rows = ",\n".join(
+        f'        {{ "id": "{alias}", "contextWindow": {window}, "maxTokens": {output}, '
+        f'"cost": {{ "input": 0.10, "output": 1e-1, "cacheRead": 0, "cacheWrite": 0 }} }}'
+        for alias in ALIASES
+    )
+    return (
+        "// this host's models\n"
+        '{\n  "providers": {\n'
+        '    "local": {\n      "baseUrl": "http://127.0.0.1:9/v1",\n'
+        '      "api": "openai-completions",\n      "apiKey": "a-literal-key-of-another",\n'
+        '      "models": [{ "id": "qwen", "contextWindow": 524288, "maxTokens": 8192 }]\n    },\n'
+        '    "anvil": {\n      "baseUrl": "https://router.example.net/v1",\n'
+        f'      "api": "openai-completions",\n      "apiKey": "{spelled(version)}",\n'
+        f'      "models": [ // the router\'s\n{rows},\n      ],\n    }},\n  }},\n}}'
+    )
+
+
+def install(host: RemoteHost, version: str) -> None:
+    """Give the host this Pi and Node, as a user's own installation would lie there."""
+    programs = host.home / ".local" / "bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    (programs / "pi").symlink_to(launcher("pi", version))
+    (programs / "node").symlink_to(node())
+
+
+def with_key(host: RemoteHost) -> None:
+    host.plant(".profile", f"export {BARE}={KEY}\n")
+
+
+@pytest.fixture
+def fleetsync(tmp_path: Path) -> Callable[[RemoteHost], Fleetsync]:
+    """Runs the command line against one host; answers its exit code and its JSON."""
+
+    def of(host: RemoteHost) -> Fleetsync:
+        inventory = tmp_path / "inventory"
+        inventory.mkdir(exist_ok=True)
+        table = "\n".join(f"{k} = {json.dumps(v)}" for k, v in host.inventory_table().items())
+        (inventory / "fleet.toml").write_text(
+            '[router]\nprovider = "anvil"\nbase_url = "https://router.example.net/v1"\n'
+            f'credential = "{BARE}"\n\n[hosts.node]\n{table}\nclients = ["pi"]\n'
+        )
+        (inventory / "catalog.toml").write_text("\n".join(
+            f'[aliases."{a}"]\ncontext_window = 393216\nmax_output_tokens = 4096' for a in ALIASES
+        ))
+
+        def run(*arguments: str) -> tuple[int, dict[str, Any]]:
+            done = subprocess.run(
+                [sys.executable, "-m", "fleetsync", "--inventory", str(inventory), *arguments,
+                 "--json", "node"],
+                capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
+                env={**os.environ, BARE: "the-operators-own-key"}, check=False,
+            )
+            everything = done.stdout + done.stderr
+            for path in tmp_path.rglob("*"):
+                everything += path.read_text("utf-8", "replace") if path.is_file() else ""
+            assert KEY not in everything
+            assert "a-literal-key-of-another" not in done.stdout + done.stderr
+            return done.returncode, json.loads(done.stdout)
+
+        return run
+
+    return of
+
+
+def ask_pi(host: RemoteHost, version: str, tmp_path: Path) -> dict[str, tuple[int, int]]:
+    """What Pi itself resolves for each alias, asked without any code of ours."""
+    agent = tmp_path / "asked"
+    agent.mkdir()
+    (agent / "models.json").write_bytes((host.home / ".pi/agent/models.json").read_bytes())
+    (agent / "auth.json").write_text('{"anvil":{"type":"api_key","key":"x"}}')
+    with subprocess.Popen(
+        [str(node()), str(launcher("pi", version)), "--mode", "rpc", "--no-session", "--offline"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=agent,
+        env={"HOME": str(agent), "PI_CODING_AGENT_DIR": str(agent), "PI_OFFLINE": "1",
+             "PATH": f"{node().parent}:/usr/bin:/bin"},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write('{"id":"q","type":"get_available_models"}\n')
+        process.stdin.flush()
+        answers = (json.loads(line) for line in process.stdout if line.startswith("{"))
+        answer = next(row for row in answers if row.get("id") == "q")
+        process.stdin.close()
+    rows = [row for row in answer["data"]["models"] if row["provider"] == "anvil"]
+    return {row["id"]: (row["contextWindow"], row["maxTokens"]) for row in rows}
+
+
+def outcome(report: dict[str, Any]) -> str:
+    (target,) = report["hosts"][0]["targets"]
+    return str(target["outcome"])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_promotion_reaches_the_real_pi_and_repeats_change_nothing(
+    version: str, sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync], tmp_path: Path
+) -> None:
+    host = sshd_host("node")
+    install(host, version)
+    with_key(host)
+    file = host.plant(".pi/agent/models.json", models(version), mode=0o600)
+    run = fleetsync(host)
+
+    code, report = run("preview")
+    assert (code, outcome(report)) == (0, "drift"), json.dumps(report)
+    code, report = run("apply", "--yes")
+    assert (code, outcome(report)) == (0, "changed"), json.dumps(report)
+    assert file.read_text() == models(version, 393216, 4096).replace(
+        '"qwen", "contextWindow": 393216, "maxTokens": 4096',
+        '"qwen", "contextWindow": 524288, "maxTokens": 8192',
+    )
+    assert file.stat().st_mode & 0o7777 == 0o600
+    assert ask_pi(host, version, tmp_path) == dict.fromkeys(ALIASES, (393216, 4096))
+
+    before = listing(host.home)
+    code, report = run("apply", "--yes")
+    assert (code, outcome(report)) == (0, "in step"), json.dumps(report)
+    assert listing(host.home) == before
+    assert run("verify")[0] == 0
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_host_without_its_own_key_is_refused_and_untouched(
+    version: str, sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
+) -> None:
+    host = sshd_host("node")
+    install(host, version)
+    host.plant(".pi/agent/models.json", models(version))
+    run = fleetsync(host)
+    before = listing(host.home)
+    code, report = run("apply", "--yes")
+    assert (code, outcome(report)) == (5, "refused")
+    (target,) = report["hosts"][0]["targets"]
+    assert len(target["changes"]) == 8
+    assert BARE in target["reason"]
+    assert listing(host.home) == before
