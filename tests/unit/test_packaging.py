@@ -18,7 +18,8 @@ import fleetsync
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted((ROOT / "tests" / "clients" / "locks").glob("*/package-lock.json"))
-_PACKAGES = ("fleetsync", "adapters/fleetsync_pi")
+_ADAPTERS = ("hermes", "pi")
+_PACKAGES = ("fleetsync", *(f"adapters/fleetsync_{name}" for name in _ADAPTERS))
 
 # Spelled in two halves, so that this file does not hold what it looks for.
 _REGISTRIES = re.compile("|".join((r"pypi\.or" "g", r"pythonhoste" "d", r"registry\.npmj" "s",
@@ -64,7 +65,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_our_packages_and_nothing_beside_them(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         tops = {name.partition("/")[0] for name in archive.namelist()}
-    assert tops == {"fleetsync", "fleetsync_pi", f"fleetsync-{fleetsync.__version__}.dist-info"}
+    packages = {name.removeprefix("adapters/") for name in _PACKAGES}
+    assert tops == {*packages, f"fleetsync-{fleetsync.__version__}.dist-info"}
 
 
 def test_the_wheel_holds_every_tracked_file_of_our_packages(wheel: Path) -> None:
@@ -75,16 +77,19 @@ def test_the_wheel_holds_every_tracked_file_of_our_packages(wheel: Path) -> None
 
 def test_the_wheel_says_that_its_packages_are_typed(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        assert {"fleetsync/py.typed", "fleetsync_pi/py.typed"} <= set(archive.namelist())
+        held = set(archive.namelist())
+    assert {f"{name.removeprefix('adapters/')}/py.typed" for name in _PACKAGES} <= held
 
 
 def test_the_adapters_are_found_through_their_entry_points() -> None:
-    assert {entry.name for entry in entry_points(group="fleetsync.adapters")} == {"pi"}
+    found = {entry.name for entry in entry_points(group="fleetsync.adapters")}
+    assert found == set(_ADAPTERS)
 
 
-def test_an_adapter_has_the_name_it_is_found_under() -> None:
-    (pi,) = entry_points(group="fleetsync.adapters", name="pi")
-    assert pi.load().name == "pi"
+@pytest.mark.parametrize("name", _ADAPTERS)
+def test_an_adapter_has_the_name_it_is_found_under(name: str) -> None:
+    (point,) = entry_points(group="fleetsync.adapters", name=name)
+    assert point.load().name == name
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:
