@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -141,14 +142,14 @@ def _grammar(dialect: Dialect) -> Grammar:
 
 def _decode(data: bytes) -> str:
     """The text of `data` without its BOM. Raises Unreadable unless it is UTF-8."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:2]:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or (b"\0" in data[:2] and data != b"\0"):
         raise Unreadable("the file is UTF-16 or UTF-32, not UTF-8", 1, 1, "Save it as UTF-8.")
     body = data.removeprefix(BOM)
     try:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = body[: error.start].decode("utf-8")
-        line = before.count("\n") + 1
-        column = error.start - (body.rfind(b"\n", 0, error.start) + 1) + 1
-        reason = f"not UTF-8: byte 0x{body[error.start]:02x} at offset {error.start}"
-        raise Unreadable(reason, line, column, "Save the file as UTF-8.") from None
+        lines = re.split(r"\r\n|\n|\r", body[: error.start].decode("utf-8"))
+        offset = error.start + len(data) - len(body)
+        reason = f"not UTF-8: byte 0x{body[error.start]:02x} at offset {offset}"
+        hint = "Save the file as UTF-8."
+        raise Unreadable(reason, len(lines), len(lines[-1]) + 1, hint) from None

@@ -161,7 +161,17 @@ class Style:
 
     def layout_of_file(self) -> Layout:
         """The layout of a container that has nothing to imitate."""
-        return Layout(comma=self.comma, colon=self.colon_of_file)
+        lines = [one for one in map(self.layout, self.containers) if one.lines]
+        trailing = sum(one.trailing for one in lines) > len(lines) / 2
+        return Layout(comma=self.comma, colon=self.colon_of_file, trailing=trailing)
+
+    def pad(self, kind: Kind) -> str:
+        """What stands inside the brackets of most one-line containers of `kind`."""
+        same = [node for node in self.containers if node.kind is kind]
+        layouts = [one for one in map(self.layout, same) if not one.lines]
+        found = Counter(one.pad for one in layouts)
+        default = " " if kind is Kind.MAPPING and not self.minified else ""
+        return found.most_common(1)[0][0] if found else default
 
     @property
     def comma(self) -> str:
@@ -196,7 +206,8 @@ class Style:
     @cached_property
     def minified(self) -> bool:
         """Whether the file puts no space after its commas and colons."""
-        return ", " not in self.text and ": " not in self.text and "\n" not in self.text.strip()
+        spaced = ", " in self.text or ": " in self.text or "\n" in self.text.strip()
+        return bool(self.containers) and not spaced
 
     def colon(self, node: Node) -> str:
         """What most entries of `node` have between key and value; the file's where none."""

@@ -94,7 +94,7 @@ def _container(
     if lines:
         body = f",{style.eol}{indent}".join(parts)
         return f"{opening}{style.eol}{indent}{body}{trailing}{style.eol}{place.indent}{closing}"
-    pad = _pad(style, kind) if layout.lines else layout.pad
+    pad = style.pad(kind) if layout.lines else layout.pad
     comma = layout.comma if not layout.lines else style.comma
     return f"{opening}{pad}{comma.join(parts)}{trailing}{pad}{closing}"
 
@@ -107,11 +107,6 @@ def _held(
         place = Place(key, place.near, place.indent, place.one_line)
         return write_entry(style, key, value, place, layout, model)
     return write(style, value, place, model.items[-1] if model else None)
-
-
-def _pad(style: Style, kind: Kind) -> str:
-    """What stands inside the brackets of a one-line container that has no example."""
-    return " " if kind is Kind.MAPPING and not style.minified else ""
 
 
 def _plain(value: float | bool | None) -> str:

@@ -97,13 +97,15 @@ class Maker:
 def make(choose: Choose, dialect: Dialect) -> bytes:
     """The bytes of a document in `dialect`, some with a BOM."""
     text = Maker(choose, dialect).document()
-    return choose((b"", b"", b"\xef\xbb\xbf")) + text.encode()
+    bom: bytes = choose((b"", b"", b"\xef\xbb\xbf"))
+    return bom + text.encode()
 
 
 def make_edit(choose: Choose, value: Any) -> Edit:
     """An edit of the plain value `value` that can be made."""
-    path = choose([path for path in paths(value) if path] or [("new",)])
-    held = at(value, path) if path != ("new",) else None
+    found = [path for path in paths(value) if path]
+    path = choose(found or [("new",)])
+    held = at(value, path) if found else None
     kind = choose(("set", "insert", "append", "remove"))
     new = choose(PLAIN_VALUES)
     if kind == "remove":
