@@ -50,7 +50,10 @@ def apply(selection: Selection, options: Options, output: Output, *, yes: bool) 
                 *ending(final),
             )
         record.end(made, done, final)
-    output.answer(*_next(final.hosts, record, selection))
+    if record.path:
+        output.answer(f"receipt: {record.path}")
+    if not options.quiet:
+        output.answer(*_next(final.hosts, selection))
     return record.reported(made)
 
 
@@ -112,11 +115,7 @@ def _unknown(name: str) -> HostResult:
     )
 
 
-def _next(
-    hosts: Sequence[HostResult], record: _Record, selection: Selection
-) -> Iterator[str]:
-    if record.path:
-        yield f"receipt: {record.path}"
+def _next(hosts: Sequence[HostResult], selection: Selection) -> Iterator[str]:
     changed = _hosts_with({Outcome.CHANGED}, hosts)
     if changed:
         yield "put back by hand: backups/README.md"

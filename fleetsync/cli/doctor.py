@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fleetsync.cli.output import Paint, cell, plain
-from fleetsync.cli.render import Entry, entries, files, headlines, installations, trace
+from fleetsync.cli.render import Entry, entries, files, headlines, installations, loader, trace
 from fleetsync.outcome import AccountRow, HostResult, Outcome, TargetResult
 
 
@@ -62,6 +62,7 @@ def _target(target: TargetResult) -> Iterator[str]:
         if row.interpreter
     )
     yield from files(target.files)
+    yield from loader(target)
     yield from trace(target.trace)
 
 

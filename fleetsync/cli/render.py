@@ -185,14 +185,15 @@ def _coloured(line: str, paint: Paint) -> str:
 
 
 def _circumstances(target: TargetResult, *, verbose: bool) -> Iterator[str]:
-    yield from _loader(target)
+    yield from loader(target)
     if verbose or target.outcome is not Outcome.IN_STEP:
         yield from installations(target.installations)
     if verbose:
         yield from files(target.files)
 
 
-def _loader(target: TargetResult) -> Iterator[str]:
+def loader(target: TargetResult) -> Iterator[str]:
+    """That the client's own loader agrees, where it was asked and does."""
     # Why it does not agree is the target's reason, which its headline tells.
     if target.loader == "agrees":
         yield "  the client's own loader agrees"
@@ -244,14 +245,14 @@ def results(
             yield from (f"  {cell(text)}" for text in entry.reason.split("\n")[1:])
             yield from _step(entry.step)
         if entry.target:
-            yield from _written(entry.target)
+            yield from () if quiet else loader(entry.target)
+            yield from _originals(entry.target)
     for host in hosts:
         new = sorted(notes([host]) - told)
         yield from (f"{cell(host.host)}  note: {cell(note)}" for note in new)
 
 
-def _written(target: TargetResult) -> Iterator[str]:
-    yield from _loader(target)
+def _originals(target: TargetResult) -> Iterator[str]:
     if target.bundle:
         yield f"  originals: {cell(target.bundle)} on {cell(target.host)}"
 

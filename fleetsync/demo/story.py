@@ -80,7 +80,7 @@ def tell(main: Main, say: Callable[[str], None]) -> tuple[Claim, ...]:
     """
     with (
         tempfile.TemporaryDirectory(prefix="fleetsync-demo-") as directory,
-        _fleet(Path(directory)) as hosts,
+        _fleet(Path(directory).resolve()) as hosts,
     ):
         named = {host.name: host for host in hosts}
         story = Story(main, say, named, {host.name: host.listing() for host in hosts})

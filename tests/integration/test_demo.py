@@ -47,6 +47,9 @@ def normal(transcript: str) -> str:
     text = re.sub(r"/\S*/fleetsync-demo-[^/\s]+", "/tmp/fleetsync-demo", transcript)
     text = re.sub(r"txn/[^/\s]+\.done", "txn/TRANSACTION.done", text)
     text = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{8}", "TIME-RUN", text)
+    # Only some machines have a user manager to ask.
+    text = re.sub(r"^ +unknown +\S+ in the systemd user manager.*\n", "", text, flags=re.M)
+    text = text.replace(", the systemd user manager's environment", "")
     return re.sub(r" {2,}", "  ", text)
 
 

@@ -149,9 +149,17 @@ def test_the_question_lists_what_is_written_where() -> None:
 
 
 def test_results_name_the_originals_on_the_host() -> None:
-    assert list(results([changed("one"), in_step("two")], quiet=True)) == [
+    assert list(results([changed("one"), in_step("two")], quiet=False)) == [
         "one  pi  changed  2 changes",
         "  the client's own loader agrees",
+        "  originals: /home/op/.local/state/fleetsync/txn/1.done on one",
+        "two  pi  in step",
+    ]
+
+
+def test_quiet_results_keep_the_headline_and_the_originals() -> None:
+    assert list(results([changed("one"), in_step("two")], quiet=True)) == [
+        "one  pi  changed  2 changes",
         "  originals: /home/op/.local/state/fleetsync/txn/1.done on one",
     ]
 
