@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fleetsync import transaction
+from fleetsync.adapter import Loaded
 from fleetsync.errors import HostError, Lost
 from fleetsync.job import Approved, Job
 from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
@@ -14,6 +15,10 @@ from fleetsync.plan import Plan
 from fleetsync.redact import printable
 from fleetsync.remote import Runner, Writer
 from fleetsync.transaction import Applied, End, FileJob, Problem, Reason, Recovery
+
+_PATIENCE = 3
+"""How often a running client is asked again whether it has applied the new file; each
+question takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +103,10 @@ def _written(
         )
         for one in ready
     ]
-    failures = _failures(session, runner, changed)
+    proofs = _proofs(session, runner, changed)
+    failures = {name: proof.reason for name, proof in proofs.items() if not proof.agrees}
     if not failures:
-        return changed
+        return [_applied(one, proofs[one.result.name]) for one in changed]
     return _rolled_back(writer, job.transaction, changed, failures)
 
 
@@ -183,24 +189,45 @@ def _recovery(found: Recovery) -> str:
 # --- verify, and take back what does not hold --------------------------------------
 
 
-def _failures(session: Session, runner: Runner, written: Sequence[_One]) -> dict[str, str]:
-    """Why each written target does not hold, by name, from a new look at the host."""
+def _proofs(session: Session, runner: Runner, written: Sequence[_One]) -> dict[str, Loaded]:
+    """Whether each written target holds, by name, from a new look at the host."""
     try:
         plans = {plan.target.name: plan for plan in look(session).plans}
         found = ((one.result.name, plans.get(one.result.name)) for one in written)
-        return {name: why for name, plan in found if (why := _unproved(runner, plan))}
+        return {name: _proof(runner, plan) for name, plan in found}
     except HostError as error:
-        return {one.result.name: f"it could not be verified: {error.message}" for one in written}
+        why = f"it could not be verified: {error.message}"
+        return {one.result.name: Loaded(False, why) for one in written}
 
 
-def _unproved(runner: Runner, plan: Plan | None) -> str:
+def _proof(runner: Runner, plan: Plan | None) -> Loaded:
     if plan is None:
-        return "it is gone"
+        return Loaded(False, "it is gone")
     if plan.outcome is not Outcome.IN_STEP:
         told = "; ".join(refusal.reason for refusal in plan.refusals)
-        return f"a new look finds it {plan.outcome.value}{': ' + told if told else ''}"
+        reason = f"a new look finds it {plan.outcome.value}{': ' + told if told else ''}"
+        return Loaded(False, reason)
     loaded = ask_loader(runner, plan)
-    return "" if loaded.agrees else f"the client's own loader: {loaded.reason}"
+    for _ in range(_PATIENCE):
+        if not (loaded.agrees and loaded.pending):
+            break
+        loaded = ask_loader(runner, plan)
+    if loaded.agrees:
+        return loaded
+    return Loaded(False, f"the client's own loader: {loaded.reason}")
+
+
+def _applied(one: _One, proof: Loaded) -> _One:
+    """A written target: changed, or failed where a running client does not use it."""
+    one = one.become(notes=tuple(dict.fromkeys((*one.result.notes, *proof.notes))))
+    if not proof.pending:
+        return one
+    return one.become(
+        outcome=Outcome.FAILED,
+        reason=f"written, not applied: {proof.pending}",
+        step="the file is right and was kept; restart the client's service on the host, "
+        "then verify",
+    )
 
 
 def _rolled_back(

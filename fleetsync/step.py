@@ -53,6 +53,14 @@ def _proved(session: Session, runner: Runner, seen: Look, plan: Plan) -> TargetR
     if plan.outcome is not Outcome.IN_STEP:
         return result
     loaded = ask_loader(runner, plan)
+    if loaded.agrees and loaded.pending:
+        return replace(
+            result,
+            outcome=Outcome.FAILED,
+            loader=AGREES,
+            reason=f"written, not applied: {loaded.pending}",
+            step="restart the client's service on the host, then verify",
+        )
     if loaded.agrees:
         return replace(result, loader=AGREES, notes=(*result.notes, *loaded.notes))
     return replace(

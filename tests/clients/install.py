@@ -54,6 +54,8 @@ CLIENTS = (
     Client("pi", "1.6.0", "npm", _PI, "node_modules/.bin/pi"),
     Client("pi", "0.84.4", "npm", _PI, "node_modules/.bin/pi"),
     Client("pi", "0.73.1", "npm", _OLD_PI, "node_modules/.bin/pi"),
+    Client("openclaw", "2026.9.6", "npm", "openclaw", "node_modules/.bin/openclaw"),
+    Client("openclaw", "2026.6.11", "npm", "openclaw", "node_modules/.bin/openclaw"),
 )
 
 
@@ -178,9 +180,11 @@ def _prove(client: Client, root: Path) -> None:
 
 
 def _check_lock(lock: Path) -> None:
+    """Raise ValueError unless every package has a digest, or came inside one that has."""
     packages = json.loads(lock.read_text())["packages"]
     for name, package in packages.items():
-        if name and ("resolved" in package or "integrity" not in package):
+        digested = "integrity" in package or package.get("inBundle", False)
+        if name and ("resolved" in package or not digested):
             raise ValueError(f"{lock}: {name} has an address, or no digest")
 
 

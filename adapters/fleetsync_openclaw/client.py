@@ -1,0 +1,208 @@
+"""The OpenClaw adapter: which facts it needs, what its targets are, and what must change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fleetsync.adapter import (
+    Command,
+    Credential,
+    Done,
+    Loaded,
+    Planned,
+    Target,
+    Wish,
+)
+from fleetsync.errors import DocumentError
+from fleetsync.facts import Facts, FileFact, FileKind, Installation, Locate, Question, Read
+
+from . import catalog, loader, refusals, stale, verdict
+from .config import Config, absent, at, complete
+from .credential import judge, places
+from .environment import Sources, looks
+from .site import Site, installed_units, questions, sites, tilde
+from .versions import PACKAGES, RUNTIMES, Version, parse
+
+
+class OpenClawAdapter:
+    """OpenClaw keeps its contract in openclaw.json: one target for each profile."""
+
+    name = "openclaw"
+
+    def questions(self, wish: Wish, facts: Facts) -> frozenset[Question]:
+        """The units and variables, each profile's files and key places, the installations."""
+        asked = {*questions(), _locate(wish)}
+        for site in sites(wish, facts):
+            asked |= _site_questions(wish, facts, site)
+        return frozenset(asked)
+
+    def targets(self, wish: Wish, facts: Facts) -> tuple[Target, ...]:
+        """A target for each profile that the inventory names, or for the default one."""
+        return tuple(_target(wish, facts, site) for site in sites(wish, facts))
+
+    def plan(self, target: Target) -> Planned:
+        """The edits of the file that holds the router's models."""
+        return catalog.plan(target, _versions(target.installations))
+
+    def loaders(self, target: Target, planned: Planned) -> tuple[Command, ...]:
+        """OpenClaw's own commands about the candidate, the file as it is, and the gateway."""
+        return tuple(one.command for one in loader.questions(target, planned))
+
+    def loaded(self, target: Target, planned: Planned, done: tuple[Done, ...]) -> Loaded:
+        """Whether every installation sees exactly the wished contract."""
+        return verdict.judge(target, planned, done)
+
+
+def _site_questions(wish: Wish, facts: Facts, site: Site) -> set[Question]:
+    """What must be known of one profile, as far as it is known where to look."""
+    config = _config(facts, site)
+    included = (Read(path) for path in _included(config))
+    sources = Sources(wish, facts, site, complete(config))
+    return {
+        Read(site.config), *included, *stale.questions(site), *_plugins(site), *places(sources)
+    }
+
+
+def _included(config: Config) -> frozenset[str]:
+    """The files that are included; none where one cannot be followed (targets() says so)."""
+    try:
+        return config.includes()
+    except DocumentError:
+        return frozenset()
+
+
+def _plugins(site: Site) -> tuple[Read, ...]:
+    """Where plugins of the user's own lie: they take part in what is a valid file."""
+    return tuple(
+        Read(f"{site.state}/{place}", content=False)
+        for place in ("extensions/*", "npm/package.json")
+    )
+
+
+def _config(facts: Facts, site: Site) -> Config:
+    """The configuration as far as it was read."""
+    root = _one(facts, Read(site.config)) or absent(site.config)
+    config = Config(root.path, {root.path: root})
+    for _ in range(len(facts.answers)):
+        new = _included(config) - set(config.files)
+        found = {path: fact for path in new if (fact := _one(facts, Read(path)))}
+        if not found:
+            break
+        config = Config(config.root, {**config.files, **found})
+    return config
+
+
+def _one(facts: Facts, question: Read) -> FileFact | None:
+    answer = facts.answers.get(question, ())
+    rows = answer if isinstance(answer, tuple) else ()
+    return next((row for row in rows if isinstance(row, FileFact)), None)
+
+
+def _locate(wish: Wish) -> Locate:
+    commands = wish.options.get("commands") or ()
+    return Locate(("openclaw",), PACKAGES, RUNTIMES, tuple(tuple(argv) for argv in commands))
+
+
+def _found(wish: Wish, facts: Facts) -> tuple[Installation, ...]:
+    answer = facts.answers.get(_locate(wish), ())
+    rows = answer if isinstance(answer, tuple) else ()
+    return tuple(row for row in rows if isinstance(row, Installation))
+
+
+def _target(wish: Wish, facts: Facts, site: Site) -> Target:
+    config, found = _config(facts, site), _found(wish, facts)
+    installations = tuple(one for one in found if one.package in PACKAGES)
+    sources = Sources(wish, facts, site, complete(config))
+    why = (*refusals.of_site(site, facts), *refusals.of_installations(found))
+    return Target(
+        client=OpenClawAdapter.name,
+        name=f"openclaw/{site.profile}" if site.profile else "openclaw",
+        wish=wish,
+        files=config.roles,
+        installations=installations,
+        credential=_gate(sources),
+        refusals=(*why, *refusals.of_files(config, wish)),
+        notes=tuple(_notes(sources, config, installations)),
+        absent="" if installations or wish.options.get("commands") else _absent(found),
+        context=_context(sources, config),
+    )
+
+
+def _gate(sources: Sources) -> Credential:
+    """The gate; where the file cannot be read, the places alone (the file is refused)."""
+    if sources.config is None:
+        return Credential(looks(sources, sources.wish.credential))
+    return judge(sources)
+
+
+def _context(sources: Sources, config: Config) -> dict[str, str]:
+    """What the loader's commands need to know of the host."""
+    host, site = sources.facts.host, sources.site
+    home = "" if host is None else str(host.home)
+    own = any(
+        isinstance(row, FileFact) and row.kind is not FileKind.ABSENT
+        for question in _plugins(site)
+        for row in _rows(sources.facts, question)
+    )
+    suffix = f"-{site.profile}" if site.profile else ""
+    return {
+        "home": home,
+        "uid": "" if host is None else str(host.uid),
+        "profile": site.profile,
+        "default": f"{home}/.openclaw{suffix}/openclaw.json",
+        "plugins": _absolute(site.state, home) if own else "",
+        "gateway": "remote" if at(sources.config, "gateway", "mode") == "remote" else "local",
+    }
+
+
+def _rows(facts: Facts, question: Question) -> tuple[object, ...]:
+    answer = facts.answers.get(question, ())
+    return answer if isinstance(answer, tuple) else ()
+
+
+def _absolute(path: str, home: str) -> str:
+    return home + path[1:] if path.startswith("~") else path
+
+
+def _versions(installations: Iterable[Installation]) -> tuple[Version, ...]:
+    found = (parse(installation.version) for installation in installations)
+    return tuple(version for version in found if version is not None)
+
+
+def _absent(found: tuple[Installation, ...]) -> str:
+    others = ", ".join(one.path for one in found)
+    if others:
+        return f"{others} is not OpenClaw (no package.json of {PACKAGES[0]} above it)"
+    return "no `openclaw` in PATH, the login shell's PATH and the known places"
+
+
+def _notes(
+    sources: Sources, config: Config, installations: tuple[Installation, ...]
+) -> Iterator[str]:
+    site, facts = sources.site, sources.facts
+    if site.told:
+        yield f"configuration {site.config} ({site.told})"
+    others = sorted({unit.profile for unit in installed_units(facts)} - {site.profile})
+    for profile in others:
+        yield (
+            f"profile {profile or 'default'} has a gateway here too: it is a target where "
+            "[hosts.NAME.openclaw] profiles names it"
+        )
+    if len(installations) > 1:
+        told = ", ".join(f"{one.path} ({one.version})" for one in installations)
+        yield f"{len(installations)} installations share this configuration: {told}"
+    for fact in config.files.values():
+        if fact.is_link and tilde(fact.real, facts) != tilde(fact.path, facts):
+            yield (
+                f"{fact.path} is a link: {fact.real} is edited and the link kept; OpenClaw's own "
+                "next write replaces the link by a file"
+            )
+    for version in _versions(installations):
+        if version.notice:
+            yield version.notice
+        if version.is_new and at(sources.config, "meta", "lastTouchedAt") is not None:
+            yield (
+                f"the file has keys of an older OpenClaw (meta.lastTouchedAt): {version.text} "
+                "rejects them until its gateway's next start brings it up to date; checked at apply"
+            )
+    yield from stale.notes(sources, config)

@@ -1,0 +1,115 @@
+"""Where one profile of OpenClaw keeps its files on a host, and who says so.
+
+Measured on 2026.9.6 with `config file --json`: OPENCLAW_CONFIG_PATH names the file,
+else it is openclaw.json in OPENCLAW_STATE_DIR, else in `.openclaw` (a profile:
+`.openclaw-NAME`) of OPENCLAW_HOME or the home. A gateway's unit has variables of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fleetsync.adapter import Wish
+from fleetsync.facts import Facts, FileFact, Question, Variable, VariableFact
+
+from . import units as unit_files
+from .units import Unit
+
+CONFIG_PATH, STATE_DIR, HOME = "OPENCLAW_CONFIG_PATH", "OPENCLAW_STATE_DIR", "OPENCLAW_HOME"
+INCLUDE_ROOTS = "OPENCLAW_INCLUDE_ROOTS"
+VARIABLES = tuple(map(Variable, (CONFIG_PATH, STATE_DIR, HOME)))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One profile: its file, its state directory, and the units that start it.
+
+    `told` says which variables or unit decided; `others` are what contradicts it.
+    """
+
+    profile: str
+    config: str
+    state: str
+    units: tuple[Unit, ...] = ()
+    told: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def directory(self) -> str:
+        """The directory that holds the config file: includes are confined to it."""
+        return self.config.rpartition("/")[0]
+
+    @property
+    def is_default_state(self) -> bool:
+        """Whether the state directory is the one OpenClaw takes by itself."""
+        return self.state == "~/.openclaw"
+
+
+def sites(wish: Wish, facts: Facts) -> tuple[Site, ...]:
+    """The profiles that the inventory names, or the default one."""
+    named = wish.options.get("profiles") or ("default",)
+    found = installed_units(facts)
+    return tuple(_site("" if name == "default" else name, found, facts) for name in named)
+
+
+def installed_units(facts: Facts) -> tuple[Unit, ...]:
+    """Every gateway unit of this account."""
+    answers = (facts.answers.get(question, ()) for question in unit_files.QUESTIONS)
+    files = (
+        row for rows in answers if isinstance(rows, tuple)
+        for row in rows if isinstance(row, FileFact)
+    )
+    return unit_files.units(files, "" if facts.host is None else facts.host.user)
+
+
+def questions() -> frozenset[Question]:
+    """What must be known to find the files."""
+    return frozenset({*VARIABLES, *unit_files.QUESTIONS})
+
+
+def _site(profile: str, found: tuple[Unit, ...], facts: Facts) -> Site:
+    """A gateway's unit decides where there is one: it is what answers turns."""
+    shell = dict(_variables(facts))
+    config, state = derived(shell, profile, facts)
+    told = ", ".join(name for name in (CONFIG_PATH, STATE_DIR, HOME) if name in shell)
+    mine = tuple(unit for unit in found if unit.profile == profile)
+    if not mine:
+        return Site(profile, config, state, told=told)
+    first, *rest = [(unit, *derived(unit.environment, profile, facts)) for unit in mine]
+    others = [f"{unit.name} reads {where}" for unit, where, _ in rest if where != first[1]]
+    if config != first[1]:
+        others.append(f"`openclaw` in a login shell reads {config}")
+    return Site(profile, first[1], first[2], mine, first[0].name, tuple(others))
+
+
+def _variables(facts: Facts) -> Iterator[tuple[str, str]]:
+    for question in VARIABLES:
+        answer = facts.answers.get(question)
+        value = (answer.value or "").strip() if isinstance(answer, VariableFact) else ""
+        if value:
+            yield question.name, value
+
+
+def wandering(facts: Facts) -> Iterator[str]:
+    """The variables whose relative path depends on where OpenClaw is started."""
+    for name, value in _variables(facts):
+        if not value.startswith(("/", "~")):
+            yield f"{name} is the relative path {value}"
+
+
+def derived(variables: Mapping[str, str], profile: str, facts: Facts) -> tuple[str, str]:
+    """The config file and the state directory that these variables lead to."""
+    home = tilde(variables.get(HOME, "") or "~", facts)
+    own = f"{home}/.openclaw-{profile}" if profile else f"{home}/.openclaw"
+    state = tilde(variables.get(STATE_DIR, "") or own, facts)
+    return tilde(variables.get(CONFIG_PATH, "") or f"{state}/openclaw.json", facts), state
+
+
+def tilde(path: str, facts: Facts) -> str:
+    """`path` with the home spelled `~` and no final slash: one spelling for each file."""
+    home = "" if facts.host is None else str(facts.host.home)
+    path = path.rstrip("/") or "/"
+    if home and (path == home or path.startswith(f"{home}/")):
+        return "~" + path[len(home) :]
+    return path
