@@ -55,7 +55,7 @@ fs_highest() {
     for fs_link in "$fs_state"/lock.*; do
         fs_number=${fs_link##*.}
         case $fs_number in
-        *[!0-9]*) continue ;;
+        '' | *[!0-9]*) continue ;;
         esac
         [ "$fs_number" -le "$fs_top" ] || fs_top=$fs_number
     done

@@ -28,7 +28,7 @@ fs_stage() {
     return 1
 }
 fs_make_dir() {
-    [ -d "$1" ] || mkdir "$1"
+    [ -d "$1" ] || mkdir "$1" && fs_sync "${1%/*}/"
 }
 # The last look at the whole set before the decision.
 fs_unchanged() {

@@ -43,6 +43,10 @@ fs_ready() {
     case $(cp --help 2>&1) in
     *--preserve*) fs_cp=--preserve=all ;;
     esac
+    case ${HOME-} in
+    /*) ;;
+    *) fs_problem state - "HOME is not set" ;;
+    esac
     [ -n "$fs_hasher" ] || fs_problem hash -
     fs_find_stat || fs_problem stat -
 }
@@ -134,7 +138,9 @@ fs_begin() {
     fi
 }
 fs_make_state() {
-    mkdir -p "$fs_txn" && fs_sync "$fs_txn" "$fs_state" "${fs_state%/*}" && return
+    # Up to three directories above can be new as well (~/.local/state).
+    mkdir -p "$fs_txn" && fs_sync "$fs_txn" "$fs_state" "$fs_state/.." "$fs_state/../.." \
+        "$fs_state/../../.." && return
     fs_problem state - "$fs_state"
     return 1
 }

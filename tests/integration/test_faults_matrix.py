@@ -26,7 +26,9 @@ class Tally:
 def tally() -> Iterator[Tally]:
     counted = Tally()
     yield counted
-    print(f"\nfaults injected: {counted.cases}  files torn or lost: {counted.wrong}")
+    sys.stdout.write(
+        f"\nfaults injected: {counted.cases}  files torn or lost: {counted.wrong}\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,17 @@ class Host:
             within=namespace("/bin/sh", "-c", _COUNT, "sh"),
         )
 
-    def run(self, script: str, **options: object) -> Done:
-        return self.command(Command(("/bin/sh", "-c", script), **options))  # type: ignore[arg-type]
+    def run(
+        self,
+        script: str,
+        seconds: int = 20,
+        cap: int = 1 << 20,
+        stdin: bytes = b"",
+        until: str = "",
+        files: tuple[ScratchFile, ...] = (),
+    ) -> Done:
+        argv = ("/bin/sh", "-c", script)
+        return self.command(Command(argv, (), files, stdin, until, seconds, cap))
 
     def command(self, command: Command, **sources: FileEdit) -> Done:
         path = ("PATH", os.defpath)
@@ -102,7 +111,7 @@ def test_a_daemon_that_left_the_group_is_found_by_its_tag(each: Host) -> None:
 
 
 def test_a_daemon_that_dropped_its_environment_is_not_waited_for(host: Host) -> None:
-    done = host.run("echo before; setsid env -i sleep 5 & sleep 0.5; exit 3", seconds=20)
+    done = host.run("echo before; setsid env -i sleep 5 & sleep 0.5; exit 3")
     assert (done.status, done.stdout.reveal()) == (3, b"before\n")
 
 
@@ -125,7 +134,7 @@ def test_standard_input_is_empty_unless_given(each: Host) -> None:
 
 def test_the_pipe_stays_open_until_the_awaited_line_is_whole(each: Host) -> None:
     script = "read word; printf 'the answer'; sleep 0.5; echo \" $word\"; cat; echo closed"
-    done = each.run(script, stdin=b"hello\n", until="answer", seconds=20)
+    done = each.run(script, stdin=b"hello\n", until="answer")
     assert (done.stdout.reveal(), done.timed_out) == (b"the answer hello\nclosed\n", False)
 
 
@@ -232,7 +241,8 @@ def test_without_setsid_another_way_ends_the_program(
 
 def test_a_run_whose_controller_is_gone_ends_at_its_limit_and_tidies_up(tmp_path: Path) -> None:
     host = Host(tmp_path, "dash")
-    wait = 'cd /; exec 3<&0; "$@" <&3 & sleep 1; kill -s KILL "$!"; sleep 5; cat /proc/[0-9]*/comm >"$LEFT"'
+    gone = 'exec 3<&0; "$@" <&3 & sleep 1; kill -s KILL "$!"; sleep 5'
+    wait = f'cd /; {gone}; cat /proc/[0-9]*/comm >"$LEFT"'
     host.remote = replace(host.remote, within=namespace("/bin/sh", "-c", wait, "sh"))
     with pytest.raises(Lost):
         check.run(Runner(host.remote), Command(("/bin/sleep", "60"), seconds=2), {})

@@ -9,13 +9,14 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 from fleetsync.errors import HostError
 from fleetsync.remote import Writer
-from fleetsync.transaction import Applied, End, recover, transact, undo
+from fleetsync.transaction import Applied, End, Recovered, recover, transact, undo
 from tests.integration.faults.host import ShellRemote, shell
 from tests.integration.faults.world import World
 
@@ -88,11 +89,13 @@ class Driver:
         return folder / "home"
 
 
-def _tried(action: object) -> Applied | None:
+def _tried(action: Callable[[], Applied | Recovered]) -> Applied | None:
+    """What came back; None when no answer came, as after a kill."""
     try:
-        return action()  # type: ignore[operator,no-any-return]
+        answer = action()
     except HostError:
         return None
+    return answer if isinstance(answer, Applied) else None
 
 
 def main() -> None:
