@@ -43,13 +43,13 @@ def apply(selection: Selection, options: Options, output: Output, *, yes: bool) 
         done = _write(ready, seen.hosts, selection, options, output)
         final = _final(seen, done)
         made = report("apply", selection, final)
-        if ready or briefly:
-            told = frozenset() if briefly else notes(seen.hosts)
-            output.answer(
-                *results(final.hosts, quiet=options.quiet, told=told, paint=output.paint),
-                *ending(final),
-            )
         record.end(made, done, final)
+    if ready or briefly:
+        told = frozenset() if briefly else notes(seen.hosts)
+        output.answer(
+            *results(final.hosts, quiet=options.quiet, told=told, paint=output.paint),
+            *ending(final),
+        )
     if record.path:
         output.answer(f"receipt: {record.path}")
     if not options.quiet:
@@ -118,7 +118,7 @@ def _unknown(name: str) -> HostResult:
 def _next(hosts: Sequence[HostResult], selection: Selection) -> Iterator[str]:
     changed = _hosts_with({Outcome.CHANGED}, hosts)
     if changed:
-        yield "put back by hand: backups/README.md"
+        yield "put back by hand: copy old.N over the file that the manifest beside it names"
         yield f"repeat, and nothing changes: {selection.command('apply', changed)}"
     troubled = _hosts_with({Outcome.FAILED, Outcome.ROLLED_BACK, Outcome.CONFLICT}, hosts)
     if troubled:

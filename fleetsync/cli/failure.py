@@ -78,6 +78,5 @@ def bug(name: str, trace: str) -> Problem:
         os.fsync(file.fileno())
     return Problem(
         "bug",
-        f"a fault in fleetsync ({name}); its trace is in {path}",
-        "look through that file and report it",
+        f"a fault in fleetsync ({name}); its trace is in {path} - look through it and report it",
     )

@@ -104,7 +104,7 @@ def _carry_out(
     selection = select(words, given)
     report = do(selection, given, output)
     output.report(replace(report, notices=selection.notices))
-    return report.exit_code
+    return report.exit_code or int(output.lost)
 
 
 @fleetsync.command(short_help="Show what apply would change; change nothing")

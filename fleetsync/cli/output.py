@@ -121,21 +121,19 @@ def _plain(value: object) -> object:
 class Output:
     """The two streams of one command. With `--json` the answer is the envelope alone.
 
-    A reader that went away ends the answer, never the work.
+    A reader that went away ends the answer, never the work; so does a full disk, but
+    then `lost` tells that the answer is not whole.
     """
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
+        self.lost = False
         self.paint: Paint = coloured if takes_colour(sys.stdout) else plain
 
     def answer(self, *lines: str) -> None:
         """Lines of the answer for a person; not written with `--json`."""
         if not self.as_json:
-            _write(sys.stdout, "".join(f"{line}\n" for line in lines))
-
-    def raw(self, text: str) -> None:
-        """The whole answer, as it is, in either form."""
-        _write(sys.stdout, text)
+            self._print("".join(f"{line}\n" for line in lines))
 
     def say(self, *lines: str) -> None:
         """Progress, questions and errors."""
@@ -149,10 +147,18 @@ class Output:
     def report(self, report: Report) -> None:
         """The envelope, where it was asked for; else the notices and errors on stderr."""
         if self.as_json:
-            return self.raw(envelope(report) + "\n")
+            return self._print(envelope(report) + "\n")
         self.say(*(f"notice: {cell(notice)}" for notice in report.notices))
         for problem in report.errors:
             self.say(*_error_lines(problem))
+
+    def _print(self, text: str) -> None:
+        try:
+            _write(sys.stdout, text)
+        except OSError as error:
+            self.lost = True
+            _silence(sys.stdout)
+            self.say(f"error: the answer cannot be written: {error.strerror}")
 
 
 def _error_lines(problem: Problem) -> list[str]:

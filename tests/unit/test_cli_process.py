@@ -146,6 +146,23 @@ def test_a_reader_that_went_away_does_not_stop_the_work(tmp_path: Path) -> None:
     assert "BrokenPipe" not in found.stderr
 
 
+def test_an_answer_that_finds_no_room_is_a_failure_after_the_work(tmp_path: Path) -> None:
+    inventory = write_inventory(tmp_path / "inventory")
+    with Path("/dev/full").open("w") as full:
+        found = subprocess.run(
+            [sys.executable, "-c", OVER_FAKES, "apply", "--yes", "--inventory", str(inventory)],
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            check=False,
+        )
+    assert found.returncode == 1
+    assert "error: the answer cannot be written: No space left on device" in found.stderr
+    assert found.stderr.endswith("['one', 'two', 'three']\n")
+
+
 def test_a_stream_that_takes_ascii_alone_gets_escapes(tmp_path: Path) -> None:
     (tmp_path / "Zoë").mkdir()
     found = process(
