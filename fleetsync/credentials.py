@@ -34,6 +34,10 @@ _START_UP = (
 )
 
 
+_EXPLAINED = {Verdict.RESOLVES: "present", Verdict.INDETERMINATE: "mentioned"}
+"""Words for places that only explain: what stands there opens nothing."""
+
+
 def places(name: str) -> tuple[Place, ...]:
     """The host-wide places for the variable `name`, in the order they are shown."""
     return (
@@ -63,7 +67,7 @@ def trace(
 
 def _row(place: str, fact: PlaceFact, *, opens: bool = False, explains: bool = False) -> TraceRow:
     verdict = fact.verdict
-    word = "present" if explains and verdict is Verdict.RESOLVES else verdict.value
+    word = _EXPLAINED.get(verdict, verdict.value) if explains else verdict.value
     return TraceRow(place, word, fact.detail, opens=opens, explains=explains)
 
 
