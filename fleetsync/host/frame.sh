@@ -16,11 +16,11 @@ fs_raw() {
 }
 # fs_put TEXT: exactly TEXT. Where printf is a program, its arguments show in the process
 # list, and TEXT may be a secret: then the shell's own print.
+# shellcheck disable=SC2089
 fs_define_put='case $(command -v printf)$(print -rn -- =) in
 /*=) fs_put() { print -rn -- "$1"; } ;;
 *) fs_put() { printf %s "$1"; } ;;
 esac 2>/dev/null'
-eval "$fs_define_put"
 # The digest of standard input, 64 hex digits; nothing where the host has no means.
 fs_sha256() {
     case $fs_hasher in
@@ -61,6 +61,7 @@ fs_main() {
     umask 077
     LC_ALL=C
     export PATH LC_ALL
+    eval "$fs_define_put"
     printf '\n@@%s BEGIN\n' "$FS"
     fs_find_hasher
     fs_calls 2>/dev/null </dev/null

@@ -32,6 +32,7 @@ fs_give $fs_name"
     done
     FS_IN="$FS_IN
 printf '\\n@@%s .\\n' \"\$FS\""
+    # shellcheck disable=SC2090
     export FS_IN
     # No quote or dollar beyond these: fish, tcsh and the Bourne family agree on them.
     fs_bounded "$fs_seconds" "$fs_shell" "$fs_flag" 'exec sh -c '\''eval "$FS_IN"'\'

@@ -111,7 +111,6 @@ fs_files() {
         esac
     done
 }
-fs_record=$(printf '\036')
 fs_judge_file() {
     fs_note_owner $fs_stated
     [ "$fs_size" -le 1048576 ] || { fs_rule unreadable "larger than 1 MiB" && return; }

@@ -8,9 +8,10 @@ fs_plain() {
     *"	"* | *"$fs_newline"* | *"$fs_return"*) return 1 ;;
     esac
 }
-fs_return=$(printf '\r')
 # fs_host: who we are on this host. Other calls need it first.
 fs_host() {
+    fs_return=$(printf '\r')
+    fs_record=$(printf '\036')
     fs_user=$(id -un)
     fs_uid=$(id -u)
     case ${HOME-} in

@@ -58,6 +58,15 @@ class Host:
             self.within,
         )
 
+    def on_path(self, *directories: str) -> None:
+        """Give sessions this PATH; `cat` is on it too, as on any host."""
+        plain = self.folder / "plain"
+        plain.mkdir(exist_ok=True)
+        if not (plain / "cat").exists():
+            (plain / "cat").symlink_to(shutil.which("cat") or "cat")
+        path = ":".join((*directories, str(plain)))
+        self.remote.environment = {**self.remote.environment, "PATH": path}
+
     def write(self, name: str, content: str | bytes = "", mode: int = 0o600) -> Path:
         """A file below the home, with its directories."""
         path = self.home / name
