@@ -56,6 +56,8 @@ CLIENTS = (
     Client("pi", "0.73.1", "npm", _OLD_PI, "node_modules/.bin/pi"),
     Client("openclaw", "2026.9.6", "npm", "openclaw", "node_modules/.bin/openclaw"),
     Client("openclaw", "2026.6.11", "npm", "openclaw", "node_modules/.bin/openclaw"),
+    Client("hermes", "0.19.0", "pip", "hermes-agent", "venv/bin/hermes"),
+    Client("hermes", "0.18.2", "pip", "hermes-agent", "venv/bin/hermes"),
 )
 
 
@@ -70,6 +72,12 @@ def installed(name: str, version: str) -> Path:
 def launcher(name: str, version: str) -> Path:
     """The file that starts a client, links resolved: for Pi the script that Node runs."""
     return (installed(name, version) / _find(name, version).launcher).resolve(strict=True)
+
+
+def starting(name: str, version: str) -> tuple[Path, Path]:
+    """The interpreter and the file by which a client starts, wherever its files lie."""
+    client = _find(name, version)
+    return _interpreter(client, installed(name, version)), launcher(name, version)
 
 
 def node() -> Path:
@@ -95,6 +103,10 @@ def write_lock(client: Client) -> None:
 
     Raises ValueError where a digest is missing or an address of a registry was written.
     """
+    LOCKERS[client.kind](client)
+
+
+def _npm_lock(client: Client) -> None:
     wanted = {client.package: client.version}
     manifest = {"name": client.key, "private": True, "dependencies": wanted}
     with tempfile.TemporaryDirectory() as scratch:
@@ -103,6 +115,20 @@ def write_lock(client: Client) -> None:
         _npm(directory, "install", "--package-lock-only")
         _check_lock(directory / "package-lock.json")
         shutil.copytree(directory, LOCKS / client.key, dirs_exist_ok=True)
+
+
+def _pip_lock(client: Client) -> None:
+    lock = LOCKS / client.key / "requirements.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        wanted = Path(scratch) / "requirements.in"
+        wanted.write_text(f"{client.package}=={client.version}\n")
+        _uv(Path(scratch), "pip", "compile", wanted, "--output-file", lock, "--universal",
+            "--python-version", "3.11", "--generate-hashes", "--no-emit-index-url",
+            "--no-header", "--no-annotate")
+
+
+LOCKERS: dict[str, Callable[[Client], None]] = {"npm": _npm_lock, "pip": _pip_lock}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -154,7 +180,28 @@ def _npm_ci(directory: Path) -> None:
     _npm(directory, "ci")
 
 
-INSTALLERS: dict[str, Callable[[Path], None]] = {"npm": _npm_ci}
+def _pip_install(directory: Path) -> None:
+    """A virtual environment of its own, on the Python that runs this. Its scripts are made
+    to name the place to which `_build` moves it."""
+    environment = directory / "venv"
+    _uv(directory, "venv", "--python", sys.executable, environment)
+    _uv(directory, "pip", "install", "--python", environment / "bin" / "python",
+        "--require-hashes", "--requirement", directory / "requirements.lock")
+    final = directory.parent.parent / directory.name / "venv"
+    for script in (environment / "bin").iterdir():
+        if not script.is_symlink():
+            text = script.read_bytes()
+            script.write_bytes(text.replace(bytes(environment), bytes(final)))
+
+
+INSTALLERS: dict[str, Callable[[Path], None]] = {"npm": _npm_ci, "pip": _pip_install}
+
+
+def _uv(directory: Path, *arguments: str | Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "uv", "--quiet", "--no-config", *arguments],
+        cwd=directory, stdin=subprocess.DEVNULL, stdout=sys.stderr, timeout=_SECONDS, check=True,
+    )
 
 
 def _npm(directory: Path, *arguments: str) -> None:
@@ -167,15 +214,20 @@ def _npm(directory: Path, *arguments: str) -> None:
     )
 
 
+def _interpreter(client: Client, root: Path) -> Path:
+    return {"npm": node(), "pip": root / "venv" / "bin" / "python"}[client.kind]
+
+
 def _prove(client: Client, root: Path) -> None:
     """Raise RuntimeError unless the program starts and tells its version (old Pi: on stderr)."""
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(
-            [node(), root / client.launcher, "--version"],
+            [_interpreter(client, root), root / client.launcher, "--version"],
             env={"HOME": home, "TMPDIR": home, "PATH": "/usr/bin:/bin", "PI_OFFLINE": "1"},
             cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS,
         )
-    if done.returncode or client.version not in (done.stdout + done.stderr).split():
+    told = (done.stdout + done.stderr).split()
+    if done.returncode or not {client.version, f"v{client.version}"} & {*told}:
         raise RuntimeError(f"{client.key} does not start: {done.stdout}{done.stderr}")
 
 

@@ -18,7 +18,10 @@ import fleetsync
 
 ROOT = Path(__file__).parents[2]
 LOCKS = sorted((ROOT / "tests" / "clients" / "locks").glob("*/package-lock.json"))
-_ADAPTERS = ("hermes", "pi")
+PINS = (ROOT / "requirements.lock", *sorted(
+    (ROOT / "tests" / "clients" / "locks").glob("*/requirements.lock")
+))
+_ADAPTERS = ("hermes", "openclaw", "pi")
 _PACKAGES = ("fleetsync", *(f"adapters/fleetsync_{name}" for name in _ADAPTERS))
 
 # Spelled in two halves, so that this file does not hold what it looks for.
@@ -127,9 +130,10 @@ def test_no_tracked_file_is_a_lock_that_records_addresses() -> None:
     assert names.isdisjoint({"uv.lock", "poetry.lock", "Pipfile.lock", "yarn.lock", "pdm.lock"})
 
 
-def test_every_pinned_requirement_has_a_digest() -> None:
-    lock = (ROOT / "requirements.lock").read_text().replace("\\\n", "")
-    pins = [line for line in lock.splitlines() if line and not line.lstrip().startswith("#")]
+@pytest.mark.parametrize("lock", PINS, ids=lambda lock: lock.parent.name)
+def test_every_pinned_requirement_has_a_digest(lock: Path) -> None:
+    text = lock.read_text().replace("\\\n", "")
+    pins = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
     assert [pin for pin in pins if "==" not in pin or "--hash=sha256:" not in pin] == []
 
 
