@@ -215,4 +215,5 @@ class _Command(threading.Thread):
         with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
             self._channel.shutdown_write()
             self._channel.send_exit_status(status)
-        self._channel.close()
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+            self._channel.close()    # it tells the client, who may be gone
