@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     r"(?i:\b(?:bearer|basic)\s+)\S+"
     r"|(?<=://)[^\s/@]+(?=@)"
     r"|(?i:(?<=[?&]))[\w.-]*(?i:key|token|secret|password)[\w.-]*=[^\s&]+"
-    r"|(?i:\b[\w-]*(?:api[_-]?key|token|secret|password|passwd)[\w-]*\s*[=:]\s*)[\"']?[^\s\"',}]+"
+    r"|(?i:\b[\w-]*(?:api[_-]?key|token|secret|password|passwd)[\w-]*[\"']?\s*[=:]\s*)[\"']?[^\s\"',}]+"
     r"|\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf|glpat|AKIA)[-_][A-Za-z0-9_-]{8,}"
     r"|\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)*"
     r"|\b(?=[A-Za-z0-9_+=-]*[0-9])(?=[A-Za-z0-9_+=-]*[A-Za-z])[A-Za-z0-9_+=-]{24,}"

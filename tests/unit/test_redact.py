@@ -1,0 +1,56 @@
+"""The one exit for text: tokens and terminal controls do not pass."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleetsync.documents import Span
+from fleetsync.redact import MASK, mask, printable, words
+
+SECRETS = [
+    "Authorization: Bearer abc.def-ghi",
+    "https://user:hunter2hunter2@router/v1",
+    "https://router/v1?api_key=hunter2hunter2",
+    "sk-0123456789abcdef",
+    "ghp_0123456789abcdefABCDEF",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+    "ROUTER_API_KEY=hunter2",
+    '"apiKey": "hunter2hunter2"',
+    "password: hunter2",
+    "0123456789abcdef0123456789abcdef",
+]
+
+
+@pytest.mark.parametrize("text", SECRETS)
+def test_token_shapes_lose_their_secret(text: str) -> None:
+    shown = words(f"the host said: {text}")
+    for secret in ("hunter2", "0123456789abcdef", "abc.def-ghi", "eyJhbGci"):
+        assert secret not in shown
+    assert MASK in shown
+
+
+def test_ordinary_words_stay() -> None:
+    text = "line 3, column 5: expected ',' or '}' in /home/u/.pi/agent/models.json (0.73.1)"
+    assert words(text) == text
+
+
+def test_free_text_comes_on_one_line_and_bounded() -> None:
+    assert words("a\n b\t c") == "a b c"
+    assert len(words("word " * 1000)) == 400
+
+
+@given(st.text())
+def test_no_control_character_passes(text: str) -> None:
+    shown = printable(text)
+    assert not any((ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 for c in shown)
+
+
+def test_a_masked_value_does_not_tell_its_length() -> None:
+    assert mask("key: short", (Span(5, 10),)) == mask("key: a-much-longer-value", (Span(5, 24),))
+
+
+def test_a_mask_over_several_lines_keeps_them() -> None:
+    text = "a: |\n  one\n\n  two\nb: 1"
+    assert mask(text, (Span(5, 17),)) == f"a: |\n{MASK}\n\n{MASK}\nb: 1"
