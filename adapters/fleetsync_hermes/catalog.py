@@ -86,15 +86,25 @@ def sees(found: object) -> bool:
 
 def _sync_profile(draft: Draft, seen: Seen, versions: tuple[Version, ...]) -> None:
     """What the policy alone makes ours, where this version reads it."""
-    policy, aliases = seen.wish.policy, seen.wish.aliases
-    if policy.manage_max_output and any(version.sends_max_tokens for version in versions):
-        path, cap = ("model", "max_tokens"), min(alias.max_output_tokens for alias in aliases)
+    cap = output_cap(seen)
+    if cap is not None and any(version.sends_max_tokens for version in versions):
+        path = ("model", "max_tokens")
         draft.managed.append(path)
         if whole(draft.document.value(path)) != cap:
             draft.put(PROFILE, "model.max_tokens", path, cap)
+    policy, aliases = seen.wish.policy, seen.wish.aliases
     if policy.manage_reasoning and any(version.reasoning_overrides for version in versions):
         for alias in aliases:
             _sync_reasoning(draft, alias)
+
+
+def output_cap(seen: Seen) -> int | None:
+    """What `model.max_tokens` must be: the smallest limit of the router's aliases. None
+    where it is not ours: it holds for whatever provider the profile starts with."""
+    uses = seen.entry is not None and seen.profile.uses(seen.entry)
+    if not uses or not seen.wish.policy.manage_max_output:
+        return None
+    return min((alias.max_output_tokens for alias in seen.wish.aliases), default=None)
 
 
 def _sync_reasoning(draft: Draft, alias: Alias) -> None:

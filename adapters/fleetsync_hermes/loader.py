@@ -19,7 +19,7 @@ from fleetsync.documents import Dialect, Document
 from fleetsync.documents import parse as parse_document
 from fleetsync.facts import Installation
 
-from .catalog import same, wished
+from .catalog import output_cap, same, wished
 from .draft import CONFIG, document, spell
 from .entry import enabled, same_url
 from .profile import whole
@@ -152,14 +152,13 @@ def _differences(
         reasoning = row.get("reasoning")
         if _overrides(target, version) and _reasons(reasoning) is (not alias.reasoning):
             yield f"{alias.name} reasoning is not {spell(alias.reasoning)}"
-    yield from _output(target, version, told)
+    yield from _output(seen, version, told)
 
 
-def _output(target: Target, version: Version | None, told: Mapping[str, Any]) -> Iterator[str]:
-    if target.wish.policy.manage_max_output and version is not None and version.sends_max_tokens:
-        cap = min(alias.max_output_tokens for alias in target.wish.aliases)
-        if whole(told.get("max_tokens")) != cap:
-            yield f"model.max_tokens is {_number(told.get('max_tokens'))}, not {cap}"
+def _output(seen: Seen, version: Version | None, told: Mapping[str, Any]) -> Iterator[str]:
+    cap, found = output_cap(seen), told.get("max_tokens")
+    if cap is not None and version is not None and version.sends_max_tokens and whole(found) != cap:
+        yield f"model.max_tokens is {_number(found)}, not {cap}"
 
 
 def _reasons(told: object) -> bool | None:

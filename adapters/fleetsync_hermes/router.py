@@ -159,12 +159,12 @@ def _small(seen: Seen, entry: Entry) -> Iterator[Refusal]:
 
 
 def public_url(url: str) -> str:
-    """The part of an address that may be shown: no user, password, query or fragment."""
+    """The part of an address that may be shown, letter by letter: no user, password,
+    query or fragment."""
     try:
         parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
     except ValueError:
         return "(not a URL)"
-    if not parts.hostname:
-        return "(not a URL)"
-    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+    host = parts.netloc.rpartition("@")[2]
+    scheme = url.partition(":")[0]
+    return f"{scheme}://{host}{parts.path}" if host else "(not a URL)"
