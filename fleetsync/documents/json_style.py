@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 from fleetsync.documents.grammar import Parsed
@@ -70,7 +70,7 @@ class Style:
     @cached_property
     def quote(self) -> str:
         """The quote of most strings that are values."""
-        found = Counter(value.style for _, value in self._values() if value.tag == "str")
+        found = Counter(value.style for _, value in self._values if value.tag == "str")
         return found.most_common(1)[0][0] if found else '"'
 
     @cached_property
@@ -82,18 +82,17 @@ class Style:
     @cached_property
     def containers(self) -> list[Node]:
         """All containers that hold something."""
-        nodes = [value for _, value in self._values()]
-        return [node for node in nodes if node.entries or node.items]
+        return [node for _, node in self._values if node.entries or node.items]
 
-    def _values(self) -> Iterator[tuple[Node | None, Node]]:
+    @cached_property
+    def _values(self) -> list[tuple[Node | None, Node]]:
         """Every value with its key, in no order that matters."""
-        root = self.parsed.root
-        stack: list[tuple[Node | None, Node]] = [(None, root)] if root else []
-        while stack:
-            key, node = stack.pop()
-            yield key, node
-            stack += node.entries
-            stack += [(None, item) for item in node.items]
+        found: list[tuple[Node | None, Node]] = []
+        found += [(None, self.parsed.root)] if self.parsed.root else []
+        for _, node in found:
+            found += node.entries
+            found += [(None, item) for item in node.items]
+        return found
 
     def indent(self, at: int) -> str:
         """The white space that the line of offset `at` begins with."""
@@ -153,17 +152,22 @@ class Style:
         return Layout(
             lines=self.begins_line(last[0]),
             pad=self._pad(node, spans[0][0]),
-            comma=self._between(spans),
+            comma=self._between(node.kind, spans),
             colon=self.colon(node),
             trailing=self.comma_after(last[1]) >= 0,
-            opens_line=self.begins_line(node.start),
+            opens_line=self.begins_line(node.start) if self._is_value(node) else self.opens_line,
         )
 
-    def layout_of_file(self) -> Layout:
-        """The layout of a container that has nothing to imitate."""
+    def layout_of_file(self, kind: Kind) -> Layout:
+        """The layout of a container of `kind` that has nothing to imitate."""
         lines = [one for one in map(self.layout, self.containers) if one.lines]
         trailing = sum(one.trailing for one in lines) > len(lines) / 2
-        return Layout(comma=self.comma, colon=self.colon_of_file, trailing=trailing)
+        return Layout(
+            comma=self.comma(kind),
+            colon=self.colon_of_file,
+            trailing=trailing,
+            opens_line=self.opens_line,
+        )
 
     def pad(self, kind: Kind) -> str:
         """What stands inside the brackets of most one-line containers of `kind`."""
@@ -173,10 +177,22 @@ class Style:
         default = " " if kind is Kind.MAPPING and not self.minified else ""
         return found.most_common(1)[0][0] if found else default
 
-    @property
-    def comma(self) -> str:
-        """What parts entries on one line where there is no example."""
-        return "," if self.minified else ", "
+    def comma(self, kind: Kind) -> str:
+        """What most often parts two entries on one line in containers of `kind`."""
+        found: Counter[str] = Counter()
+        for node in self.containers:
+            if node.kind is kind:
+                gaps = (self.text[a[1] : b[0]] for a, b in pairwise(children(node)))
+                found.update(gap for gap in gaps if gap.strip(" \t") == ",")
+        default = "," if self.minified else ", "
+        return found.most_common(1)[0][0] if found else default
+
+    @cached_property
+    def opens_line(self) -> bool:
+        """Whether most containers of several lines open on a line after their key's."""
+        values = [value for node in self.containers for _, value in node.entries]
+        lines = [one for one in values if children(one) and self.begins_line(children(one)[0][0])]
+        return sum(self.begins_line(one.start) for one in lines) > len(lines) / 2
 
     def comment_start(self, end: int) -> int:
         """The start of the comment that ends at `end`."""
@@ -191,17 +207,24 @@ class Style:
         """The end of the white space that follows `at` on its line."""
         return at + len(_match(_SPACE, self.text, at))
 
+    def _is_value(self, node: Node) -> bool:
+        """Whether a colon stands before `node`: it is no item, and not the root."""
+        at = node.start
+        while at > 0 and self.text[at - 1].isspace():
+            at -= 1
+        return self.text.endswith(":", 0, at)
+
     def _pad(self, node: Node, first: int) -> str:
         space = self.text[node.start + 1 : first]
         return space if not space.strip(" \t") else ""
 
-    def _between(self, spans: list[tuple[int, int]]) -> str:
+    def _between(self, kind: Kind, spans: list[tuple[int, int]]) -> str:
         """What parts entries on one line: a comma and, mostly, a space."""
         if len(spans) > 1:
             found = self.text[spans[-2][1] : spans[-1][0]]
             if found.strip(" \t") == ",":
                 return found
-        return self.comma
+        return self.comma(kind)
 
     @cached_property
     def minified(self) -> bool:
@@ -231,7 +254,7 @@ class Style:
     def like(self, kind: Kind, key: str, near: int, *, deep: bool) -> Node | None:
         """The container to imitate for a new one: of the same kind, under the same key if
         there is one, the nearest to `near`. `deep`: it will hold containers itself."""
-        nodes = [(k, node) for k, node in self._values() if node.kind is kind and children(node)]
+        nodes = [(k, node) for k, node in self._values if node.kind is kind and children(node)]
         named = [node for k, node in nodes if k is not None and k.text == key]
         found = named or [node for _, node in nodes if is_deep(node) is deep]
         return min(found, key=lambda node: abs(node.start - near), default=None)

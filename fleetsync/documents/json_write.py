@@ -46,7 +46,8 @@ def write_entry(
     colon = layout.colon
     if isinstance(value, dict | list) and not place.one_line and value:
         model = _model(style, value, place, like)
-        if model is not None and style.begins_line(model.start) and _is_named(style, model):
+        opens_line = style.layout(model).opens_line if model else style.opens_line
+        if opens_line and style.eol in text:
             colon = f"{colon.rstrip()}{style.eol}{place.indent}"
     return write_key(style, key, keys) + colon + text
 
@@ -57,11 +58,6 @@ def write_key(style: Style, key: str, keys: Node | None) -> str:
     if not quote and _BARE.fullmatch(key):
         return key
     return quoted(key, quote or style.quote, ascii_only=style.ascii_only)
-
-
-def _is_named(style: Style, node: Node) -> bool:
-    """Whether a colon stands before `node` (it is no item, and not the root)."""
-    return style.text[: node.start].rstrip().endswith(":")
 
 
 def _model(
@@ -84,7 +80,7 @@ def _container(
     if not value:
         return opening + closing
     model = _model(style, value, place, like)
-    layout = style.layout(model) if model else style.layout_of_file()
+    layout = style.layout(model) if model else style.layout_of_file(kind)
     lines = layout.lines and not place.one_line
     indent = place.indent + style.unit if lines else place.indent
     inner = Place("", place.near, indent, not lines)
@@ -95,7 +91,7 @@ def _container(
         body = f",{style.eol}{indent}".join(parts)
         return f"{opening}{style.eol}{indent}{body}{trailing}{style.eol}{place.indent}{closing}"
     pad = style.pad(kind) if layout.lines else layout.pad
-    comma = layout.comma if not layout.lines else style.comma
+    comma = layout.comma if not layout.lines else style.comma(kind)
     return f"{opening}{pad}{comma.join(parts)}{trailing}{pad}{closing}"
 
 
