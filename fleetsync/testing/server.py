@@ -27,7 +27,9 @@ from paramiko.common import (
     AUTH_SUCCESSFUL,
     OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED,
     OPEN_SUCCEEDED,
+    cMSG_CHANNEL_SUCCESS,
 )
+from paramiko.packet import Packetizer
 
 ADDRESS = "127.0.0.1"
 """Where every embedded host listens: the one loopback address that macOS has."""
@@ -104,7 +106,7 @@ class EmbeddedHost:
 
     def _serve(self, connection: socket.socket) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        transport = paramiko.Transport(connection)
+        transport = paramiko.Transport(connection, packetizer_class=_Packetizer)
         self._transports.append(transport)
         transport.add_server_key(self._host_key)
         # With an event, this starts the handshake and does not wait for it.
@@ -148,6 +150,33 @@ class _Session(paramiko.ServerInterface):
         return self._start(channel, os.fsdecode(command))
 
 
+class _Packetizer(Packetizer):
+    """Paramiko's, which also tells when the request for a command was answered."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__(connection)
+        self._changed = threading.Condition()
+        self._answered: set[int] = set()
+
+    def send_message(self, data: paramiko.Message) -> None:
+        """As Paramiko; remembers the channels of answered requests."""
+        super().send_message(data)
+        sent = data.asbytes()
+        if sent.startswith(cMSG_CHANNEL_SUCCESS):
+            with self._changed:
+                self._answered.add(int.from_bytes(sent[1:5], "big"))
+                self._changed.notify_all()
+
+    def wait_for_answer(self, channel: paramiko.Channel) -> bool:
+        """Wait until the client of `channel` was told that its command runs."""
+        with self._changed:
+            told = self._changed.wait_for(
+                lambda: channel.remote_chanid in self._answered, _ENDING_SECONDS
+            )
+            self._answered.discard(channel.remote_chanid)    # a client may use it again
+        return told
+
+
 class _Command(threading.Thread):
     """One command under `sh`, its streams tied to a channel.
 
@@ -167,6 +196,10 @@ class _Command(threading.Thread):
 
     def run(self) -> None:
         """Start it, pass its bytes on, send its status."""
+        # A client takes the end of a command that it was not told of for a refusal.
+        packetizer = self._channel.get_transport().packetizer
+        if not (isinstance(packetizer, _Packetizer) and packetizer.wait_for_answer(self._channel)):
+            return
         process = subprocess.Popen(
             ["sh", "-c", self._command], cwd=self._environment["HOME"], env=self._environment,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
