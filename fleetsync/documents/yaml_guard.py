@@ -7,10 +7,10 @@ import re
 from fleetsync.documents.paths import Trail
 from fleetsync.documents.tree import Kind, Node
 from fleetsync.documents.yaml_layout import Page, nodes
+from fleetsync.documents.yaml_parse import BREAKS
 from fleetsync.errors import EditRefused
 
 _BY_HAND = "Make this edit by hand, then run again."
-_EXPLICIT_KEY = re.compile(r"(?:^|[\s,\[{-])\?\s+$")
 
 
 def refuse(node: Node, reason: str) -> EditRefused:
@@ -65,12 +65,17 @@ def _check_keys(page: Page, mapping: Node) -> None:
     for key, _ in mapping.entries:
         if key.kind is Kind.ALIAS:
             raise refuse(key, "a key of this mapping is an alias")
-        if "?" in page.text[page.line_start(key.start) : key.start] and _is_explicit(page, key):
+        if _is_explicit(page.text, key.start):
             raise refuse(key, "a key of this mapping is written `? key`")
 
 
-def _is_explicit(page: Page, key: Node) -> bool:
-    return _EXPLICIT_KEY.search(page.text[page.line_start(key.start) : key.start]) is not None
+def _is_explicit(text: str, start: int) -> bool:
+    """Whether the key that begins at `start` stands behind a `?` on its line."""
+    at = start
+    while at > 0 and text[at - 1] in " \t":
+        at -= 1
+    mark = text[at - 1 : at] == "?" and at < start
+    return mark and (at == 1 or text[at - 2] in f" \t,[{{{BREAKS}")
 
 
 def check_new_key(mapping: Node) -> None:

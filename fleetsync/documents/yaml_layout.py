@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fleetsync.documents.grammar import Parsed
@@ -24,8 +24,14 @@ class Page:
     def __init__(self, parsed: Parsed) -> None:
         self.parsed = parsed
         self.text = parsed.text
-        self._breaks = [found.span() for found in _BREAK.finditer(parsed.text)]
-        self._starts = [0, *(end for _, end in self._breaks)]
+
+    @cached_property
+    def _breaks(self) -> list[tuple[int, int]]:
+        return [found.span() for found in _BREAK.finditer(self.text)]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(end for _, end in self._breaks)]
 
     def line_start(self, at: int) -> int:
         """Where the line that holds `at` begins."""
@@ -73,7 +79,8 @@ class Style:
 
     `dash` is how far a list's dashes stand right of its key; `gap` follows a dash.
     `quote` is the mark of new quoted strings; `keys_quoted` and `values_quoted` tell
-    whether every neighbour is. `before` and `after` surround a colon.
+    whether every neighbour is, `below_quoted` the same of what is nested in a neighbour.
+    `before` and `after` surround a colon; `pad` stands inside braces.
     """
 
     step: int = 2
@@ -82,25 +89,50 @@ class Style:
     quote: str = '"'
     keys_quoted: bool = False
     values_quoted: bool = False
+    below_quoted: tuple[bool, bool] = (False, False)
     before: str = ""
     after: str = " "
     pad: str = ""
+
+    def below(self) -> Style:
+        """The style one level deeper."""
+        keys, values = self.below_quoted
+        return replace(self, keys_quoted=keys, values_quoted=values)
 
 
 def style_of(page: Page, trail: Trail) -> Style:
     """The style of `trail`'s last container: its neighbours', else its parents', else the
     whole file's, else two spaces and double quotes."""
     containers = [node for node in trail.nodes if node.kind in (Kind.MAPPING, Kind.SEQUENCE)]
+    container = containers[-1] if containers else _NOTHING
+    child = _last_collection(container)
+    (keys, values), (below_keys, below_values) = _held(container), _held(child)
     steps, dashes = _indents(page, containers[::-1])
-    keys, values = _neighbours(containers[-1]) if containers else ([], [])
-    before, after = _colon(page, keys, containers[-1] if containers else None)
-    near = keys + values
+    before, after = _colon(page, container if container.entries else child)
     return Style(
-        step=steps, dash=dashes, gap=_dash_gap(page, containers),
-        quote=_main_quote(page, near), before=before, after=after,
-        keys_quoted=_all_quoted(keys), values_quoted=_all_quoted(values),
-        pad=_pad(page, containers),
+        step=steps, dash=dashes, gap=_dash_gap(page, container),
+        quote=_main_quote(page, [*keys, *values, *below_keys, *below_values]),
+        before=before, after=after, keys_quoted=_all_quoted(keys),
+        values_quoted=_all_quoted(values),
+        below_quoted=(_all_quoted(below_keys or keys), _all_quoted(below_values or values)),
+        pad=_pad(page, (container, child)),
     )
+
+
+_NOTHING = Node(Kind.MAPPING, 0, 0, 0, 0)
+
+
+def _last_collection(container: Node) -> Node:
+    """The last child that holds something: what a new child would look like."""
+    children = [*(value for _, value in container.entries), *container.items]
+    return next((node for node in reversed(children) if node.entries or node.items), _NOTHING)
+
+
+def _held(container: Node) -> tuple[list[Node], list[Node]]:
+    """The keys of a collection, and its strings."""
+    values = [*(value for _, value in container.entries), *container.items]
+    strings = [value for value in values if value.kind is Kind.SCALAR and value.tag == "str"]
+    return [key for key, _ in container.entries], strings
 
 
 def _indents(page: Page, containers: list[Node]) -> tuple[int, int]:
@@ -142,14 +174,6 @@ def nodes(root: Node) -> Iterator[Node]:
         waiting += reversed(node.items)
 
 
-def _neighbours(container: Node) -> tuple[list[Node], list[Node]]:
-    """The keys and the string values that a new entry will stand among, and their children."""
-    held = [container, *(value for _, value in container.entries[-1:]), *container.items[-1:]]
-    keys = [key for node in held for key, _ in node.entries]
-    values = [*(value for node in held for _, value in node.entries), *container.items]
-    return keys, [value for value in values if value.kind is Kind.SCALAR and value.tag == "str"]
-
-
 def _all_quoted(found: list[Node]) -> bool:
     return bool(found) and all(node.style in ("'", '"') for node in found)
 
@@ -163,26 +187,26 @@ def _main_quote(page: Page, near: list[Node]) -> str:
     return '"'
 
 
-def _colon(page: Page, keys: list[Node], container: Node | None) -> tuple[str, str]:
-    """What stands around the neighbours' colons, where they agree; else `key: value`."""
-    if container is None:
-        return "", " "
-    gaps: set[tuple[str, str]] = set()
-    for key, value in container.entries:
-        found = _GAP.fullmatch(page.text, key.end, max(key.end, value.start))
-        if found and value.end > value.start:
-            gaps.add((found[1], found[2]))
-    if len(gaps) != 1:
-        return "", " "
-    before, after = gaps.pop()
-    return before, after or ("" if container.flow and _all_quoted(keys) else " ")
+def _colon(page: Page, mapping: Node) -> tuple[str, str]:
+    """What stands around the colons of `mapping`, where they agree; else `key: value`."""
+    befores, afters = set[str](), list[str]()
+    for key, value in mapping.entries:
+        found = _GAP.match(page.text, key.end, max(key.end, value.start))
+        if found:
+            befores.add(found[1])
+            afters += [found[2]] if found.end() == value.start < value.end else []
+    before = befores.pop() if len(befores) == 1 else ""
+    agreed = len(set(afters)) == 1 and (mapping.flow or len(afters) > 1)
+    after = afters[0] if agreed else " "
+    quoted = mapping.flow and _all_quoted([key for key, _ in mapping.entries])
+    return before, after or ("" if quoted else " ")
 
 
-def _dash_gap(page: Page, containers: list[Node]) -> str:
+def _dash_gap(page: Page, container: Node) -> str:
     """What stands between the dash and the last item of the list that is edited."""
-    if not containers or containers[-1].kind is not Kind.SEQUENCE or containers[-1].flow:
+    if container.flow:
         return " "
-    for item in reversed(containers[-1].items):
+    for item in reversed(container.items):
         begin = page.text.rfind("-", 0, item.start) + 1
         gap = page.text[begin : item.start]
         if item.end > item.start and gap and not gap.strip(" "):
@@ -190,11 +214,8 @@ def _dash_gap(page: Page, containers: list[Node]) -> str:
     return " "
 
 
-def _pad(page: Page, containers: list[Node]) -> str:
+def _pad(page: Page, near: tuple[Node, ...]) -> str:
     """What stands inside the braces of flow mappings nearby: nothing or a blank."""
-    near = [container for container in containers[-1:] if container.flow]
-    near += [item for container in containers[-1:] for item in container.items[-1:]]
-    near += [value for container in containers[-1:] for _, value in container.entries[-1:]]
     for node in near:
         if node.kind is Kind.MAPPING and node.flow and node.entries:
             return " " if page.text[page.content(node) + 1] == " " else ""

@@ -15,8 +15,9 @@ from fleetsync.documents.yaml_guard import (
     check_trail,
     refuse,
 )
-from fleetsync.documents.yaml_layout import Page, Style, style_of
-from fleetsync.documents.yaml_write import Writer
+from fleetsync.documents.yaml_layout import Page, style_of
+from fleetsync.documents.yaml_spell import is_plain, spell
+from fleetsync.documents.yaml_write import Scalar, Writer
 
 _HEADER = re.compile(r"[|>][0-9+-]*")
 _COLON = re.compile(r"[ \t]*:")
@@ -28,12 +29,16 @@ def replace(parsed: Parsed, trail: Trail, value: Value) -> list[TextSplice]:
     check_trail(page, trail)
     check_leaving(page, trail.node)
     _check_comments(page, trail.node)
+    in_flow = bool(trail.parent and trail.parent.flow)
+    if not isinstance(value, list | dict):
+        return _put_inline(page, trail, _matching(page, trail, value, in_flow))
     above = Trail(trail.nodes[:-1], trail.places[:-1], ()) if trail.places else trail
-    writer = Writer(style_of(page, above), flow=bool(trail.parent and trail.parent.flow))
+    style = style_of(page, above)
+    writer = Writer(style, in_flow) if trail.parent is None else Writer(style.below(), in_flow)
     flow = writer.flow or _stays_inline(trail)
-    if isinstance(value, list | dict) and value and not flow:
+    if value and not flow:
         return _put_block(page, trail, value, writer)
-    return _put_inline(page, trail, _matching(trail.node, value, writer))
+    return _put_inline(page, trail, Writer(style, in_flow).inline(value))
 
 
 def _check_comments(page: Page, node: Node) -> None:
@@ -85,14 +90,13 @@ def append(parsed: Parsed, trail: Trail, value: Value) -> list[TextSplice]:
     return _add_lines(page, begin, (sequence.items[-1],), lines)
 
 
-def _matching(node: Node, value: Value, writer: Writer) -> str:
-    """The text of `value`; a string keeps the quotes of the one it replaces."""
-    if isinstance(value, str) and node.kind is Kind.SCALAR and node.style in ("'", '"'):
-        style = Style(quote=node.style, values_quoted=True)
-        return Writer(style, writer.flow).scalar(value)
-    if isinstance(value, str) and node.kind is Kind.SCALAR and node.end > node.start:
-        return Writer(Style(quote=writer.style.quote), writer.flow).scalar(value)
-    return writer.inline(value)
+def _matching(page: Page, trail: Trail, value: Scalar, flow: bool) -> str:
+    """The text of a scalar in the place of `trail.node`, whose quotes a string keeps."""
+    node = trail.node
+    quoted = node.kind is Kind.SCALAR and node.style in ("'", '"')
+    if quoted or not isinstance(value, str) or is_plain(value, flow=flow):
+        return spell(value, node.style, flow=flow, quoted=quoted)
+    return spell(value, style_of(page, trail).quote, flow=flow)
 
 
 def _put_inline(page: Page, trail: Trail, text: str) -> list[TextSplice]:
@@ -149,7 +153,7 @@ def _fill(page: Page, trail: Trail, value: Value, writer: Writer) -> list[TextSp
         raise refuse(node, "a comment stands inside these brackets")
     if trail.parent and not trail.parent.flow and not _stays_inline(trail):
         return _put_block(page, trail, value, writer)
-    return [TextSplice(page.content(node), node.end, Writer(writer.style, True).inline(value))]
+    return [TextSplice(page.content(node), node.end, Writer(writer.style, flow=True).inline(value))]
 
 
 def _put_block(page: Page, trail: Trail, value: Value, writer: Writer) -> list[TextSplice]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from fleetsync.documents.tree import Value
 from fleetsync.documents.yaml_layout import Style
 from fleetsync.documents.yaml_spell import spell
+
+Scalar: TypeAlias = str | int | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +19,7 @@ class Writer:
     style: Style
     flow: bool = False
 
-    def scalar(self, value: str | int | float | bool | None) -> str:
+    def scalar(self, value: Scalar) -> str:
         """One scalar value."""
         style = self.style
         return spell(value, style.quote, flow=self.flow, quoted=style.values_quoted)
@@ -30,14 +33,20 @@ class Writer:
         head = f"{self.key(key)}{self.style.before}:"
         if isinstance(value, list | dict) and value:
             offset = self.style.dash if isinstance(value, list) else self.style.step
-            return [head, *(" " * offset + line for line in self.lines(value))]
+            return [head, *(" " * offset + line for line in self.below().lines(value))]
         return [f"{head}{self.style.after or ' '}{self.inline(value)}"]
 
     def item(self, value: Value) -> list[str]:
         """The lines of one item of a block list."""
-        head, *rest = self.lines(value)
+        head, *rest = self.below().lines(value) if isinstance(value, list | dict) else [
+            self.inline(value)
+        ]
         indent = " " * (1 + len(self.style.gap))
         return [f"-{self.style.gap}{head}", *(indent + line for line in rest)]
+
+    def below(self) -> Writer:
+        """The writer of what is nested one level deeper."""
+        return Writer(self.style.below(), self.flow)
 
     def lines(self, value: Value) -> list[str]:
         """The lines of `value` in block style; a scalar or an empty collection is one."""
@@ -49,7 +58,7 @@ class Writer:
 
     def inline(self, value: Value) -> str:
         """`value` on one line: flow style for a collection."""
-        inner = Writer(self.style, flow=True)
+        inner = Writer(self.style.below(), flow=True)
         if isinstance(value, dict):
             pad = self.style.pad if value else ""
             held = ", ".join(inner.flow_entry(key, one) for key, one in value.items())

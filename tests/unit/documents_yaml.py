@@ -186,8 +186,8 @@ NEW_PATHS: tuple[tuple[str, ...], ...] = (
 _KEYS = ("a", "llm.primary", "'q k'", '"d"', "model", "on", "1.5", "x y", "b-c", "id", "é",
          "'it''s'", "glm:5", "name", '"\\u0041"', "z#z")
 _WORDS: tuple[str, ...] = ("x", "two words", "5", "true", "1.50", "'single'", "'it''s # not'",
-          '"double"', '"es\\tc \\" # no"', "~", "null", "2024-01-01", "http://h:1/v1#frag", "{}", "[]", "{ }",
-          "1_000", "yes", "-3", "a#b", "12:30", "${VAR}")
+          '"double"', '"es\\tc \\" # no"', "~", "null", "2024-01-01", "http://h:1/v1#frag", "{}",
+          "[]", "{ }", "1_000", "yes", "-3", "a#b", "12:30", "${VAR}")
 _TEXTS: tuple[str, ...] = ("x", "word", "# not a comment", "k: v", "- dash", "", "'quote", "tail  ")
 
 
