@@ -146,7 +146,7 @@ def _overridden(found: Document, wish: Wish, versions: tuple[Version, ...]) -> I
     for alias in wish.aliases:
         hidden = overrides(found, wish, alias)
         told = ", ".join(
-            key if isinstance(value, dict) else f"{key} {spell(value)}"
+            f"{key} {spell(value)}" if isinstance(value, int | float) else key
             for key, value in hidden.items()
         )
         if told:

@@ -94,8 +94,13 @@ def _url_key(url: str) -> tuple[str, ...]:
     return parts.scheme.lower(), host, str(port), parts.path.rstrip("/"), parts.query
 
 
+_LONGEST = 20
+"""Characters of one part of a path beyond which it could be a key."""
+
+
 def public_url(url: str) -> str:
-    """The part of an address that may be shown: no user, password, query or fragment."""
+    """The part of an address that may be shown: no user, password, query or fragment,
+    and no part of its path that is long enough to be a key."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""
@@ -103,4 +108,5 @@ def public_url(url: str) -> str:
         return "(not a URL)"
     if not parts.hostname:
         return "(not a URL)"
-    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+    path = "/".join("…" if len(part) > _LONGEST else part for part in parts.path.split("/"))
+    return f"{parts.scheme}://{parts.hostname}{port}{path}"
