@@ -1,7 +1,8 @@
 # fs_json KEYS: the class of the value that a strict JSON document (RFC 8259) on standard
 # input has under KEYS, joined by U+001F: invalid, absent, other, or string and, after a
-# line end, the string and a dot. Members of arrays have no path; an escaped character
-# beyond ASCII comes as one byte 0xFF, U+0000 as U+0001. Fails where there is no awk.
+# line end, the string and a dot. Members of arrays have their index from 0 for a key; an
+# escaped character beyond ASCII comes as one byte 0xFF, U+0000 as U+0001. Fails where there
+# is no awk.
 # No token of JSON holds a line end, so awk takes them line by line, a window at a time.
 fs_json() {
     tr '\000' '\001' | FS_KEYS=$1 awk '
@@ -40,9 +41,10 @@ function name() {
     if (want) want = "colon"
 }
 function value(    here) {
+    if (kind[depth] == "]") on[depth] = (at[depth]++ "" == segment[depth] "" && on[depth - 1])
     if (here = (on[depth] && depth == segments)) class = "other"
     if (take("[[{]")) {
-        kind[++depth] = (token == "{") ? "}" : "]"; on[depth] = 0
+        kind[++depth] = (token == "{") ? "}" : "]"; on[depth] = at[depth] = 0
         want = (token == "{") ? "first name" : "first value"
     } else if (take("\"")) {
         token = string()
