@@ -207,17 +207,18 @@ fs_holder() {
     done
     fs_alive "$fs_owner" && fs_say lock "$1" "$fs_owner"
 }
-# fs_alive PID:START:BOOT:...: the process is there, or lives where we cannot look.
+# fs_alive PID:START:BOOT:...: that very process is there, or lives where we cannot look.
 fs_alive() {
-    fs_pid=${1%%:*}
-    case $fs_pid in
-    '' | *[!0-9]*) return 1 ;;
-    esac
+    [ "$1" != free ] || return 1
     [ -r /proc/sys/kernel/random/boot_id ] || return 0
     read -r fs_boot </proc/sys/kernel/random/boot_id
-    case $1 in
-    *":$fs_boot:"*) ;;
-    *) return 1 ;;
-    esac
-    [ -d "/proc/$fs_pid" ]
+    IFS=:
+    set -- $1
+    IFS=" 	$fs_newline"
+    [ "${3-}" = "$fs_boot" ] && [ -r "/proc/$1/stat" ] || return 1
+    fs_started=$2
+    read -r fs_line <"/proc/$1/stat"
+    # The command name may hold spaces and brackets: what counts follows the last one.
+    set -- ${fs_line##*)}
+    [ "$1" != Z ] && [ "${20}" = "$fs_started" ]
 }

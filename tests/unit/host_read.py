@@ -15,6 +15,7 @@ from fleetsync.facts import (
     Place,
     PlaceFact,
     PlaceKind,
+    Question,
     Read,
     ReadOnlyQuestion,
     State,
@@ -75,9 +76,8 @@ class Host:
         path.chmod(mode)
         return path
 
-    def ask(self, *questions: ReadOnlyQuestion) -> tuple[HostFacts, dict[object, Answer]]:
-        host, answers = ask(Reader(self.remote), questions, self.salts, self.patience)
-        return host, dict(answers)
+    def ask(self, *questions: ReadOnlyQuestion) -> tuple[HostFacts, dict[Question, Answer]]:
+        return ask(Reader(self.remote), questions, self.salts, self.patience)
 
     def one(self, question: ReadOnlyQuestion) -> Answer:
         return self.ask(question)[1][question]

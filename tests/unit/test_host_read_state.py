@@ -57,19 +57,24 @@ def _lock(host: Host, number: int, owner: str) -> None:
     (folder / f"lock.{number}").symlink_to(owner)
 
 
-def _owner(pid: int) -> str:
+def _owner(pid: int, start: str = "1") -> str:
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return f"{pid}:1:{boot}:nonce:host:1"
+    return f"{pid}:{start}:{boot}:nonce:host:1"
+
+
+def _ourselves() -> str:
+    stat = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    return _owner(os.getpid(), stat[19])
 
 
 def test_a_living_lock_names_its_holder(host: Host) -> None:
     _lock(host, 9, "free")
-    _lock(host, 10, _owner(os.getpid()))
-    assert host.state().locked_by == _owner(os.getpid())
+    _lock(host, 10, _ourselves())
+    assert host.state().locked_by == _ourselves()
 
 
 def test_a_lock_that_was_let_go_is_no_lock(host: Host) -> None:
-    _lock(host, 9, _owner(os.getpid()))
+    _lock(host, 9, _ourselves())
     _lock(host, 10, "free")
     assert host.state().locked_by == ""
 
@@ -81,4 +86,9 @@ def test_a_lock_of_an_earlier_boot_is_no_lock(host: Host) -> None:
 
 def test_a_lock_of_a_process_that_is_gone_is_no_lock(host: Host) -> None:
     _lock(host, 1, _owner(2**22 + 1))
+    assert host.state().locked_by == ""
+
+
+def test_a_lock_of_a_process_whose_number_was_given_away_is_no_lock(host: Host) -> None:
+    _lock(host, 1, _owner(os.getpid(), start="1"))
     assert host.state().locked_by == ""
