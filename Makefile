@@ -57,7 +57,7 @@ bench: setup  ## how long a fleet takes
 	$(BIN)/python -m benchmarks
 
 bench-documents: setup  ## how long an edit takes
-	$(BIN)/python -m benchmarks.documents
+	$(BIN)/python -m benchmarks.bench_documents
 
 lock: setup  ## write requirements.lock anew; UPGRADE=--upgrade takes the newest of everything
 	$(BIN)/uv pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --group dev \

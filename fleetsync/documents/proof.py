@@ -23,6 +23,7 @@ from fleetsync.errors import EditRefused
 Scalar = Callable[[Node], Value]
 Step = tuple[Edit, Trail, Sequence[TextSplice]]
 
+_HUGE = 10**300
 _LINE_END = re.compile(r"[\r\n]")
 _PLAIN = frozenset({"null", "bool", "int", "float", "str"})
 """The types a wish can have; a date's text is no string."""
@@ -181,9 +182,11 @@ def is_null(node: Node) -> bool:
 
 
 def check_value(value: Value) -> None:
-    """Raise EditRefused for a number that no grammar here can write."""
+    """Raise EditRefused for a number that a client could not read back."""
     if isinstance(value, float) and not math.isfinite(value):
         raise EditRefused("a number that is not finite cannot be written")
+    if isinstance(value, int) and abs(value) >= _HUGE:
+        raise EditRefused("a number of more than 300 digits cannot be written")
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):

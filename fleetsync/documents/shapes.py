@@ -36,6 +36,7 @@ _QUOTED: Final = re.compile(
     r"\"(?P<double>[^\"]*)(?:\"|$)|(?<!\w)'(?P<single>[^']*)(?:'|$)|`(?P<tick>[^`]*)(?:`|$)"
 )
 _CONTINUES: Final = re.compile(rf"(?i){_NAME}[:=][ \t]{{0,9}}[|>]?[+-]?$")
+_FRAME: Final = " \t\"'`,;"
 _MARKERS: Final = "/*# \t"
 
 
@@ -72,7 +73,7 @@ def in_comment(text: str, words: frozenset[str]) -> Iterator[tuple[int, int]]:
     for line in text.splitlines(keepends=True):
         content = line.rstrip("\r\n\u2028\u2029\x85").removesuffix("*/").rstrip()
         for first, last in _in_line(content):
-            if content[first:last].strip() not in words:
+            if content[first:last].strip(_FRAME) not in words:
                 yield start + first, start + last
         start += len(line)
 

@@ -225,13 +225,18 @@ REFUSED: list[tuple[str, Edit, int, int, str]] = [
     ('{"a": ["x" // c\n]}', Set(A, ["y"]), 1, 7, "this edit was not made: a comment would be lost"),
     ('{"a": 1}', Set(A, float("inf")), 0, 0, "a number that is not finite cannot be written"),
     ('{"a": 1}', Set(B, [{"x": float("nan")}]), 0, 0, "a number that is not finite cannot be"),
+    ('{"a": 1}', Set(A, 10**5000), 0, 0, "a number of more than 300 digits cannot be written"),
     ('{"a": 1}', Set((), 1), 0, 0, "the whole document cannot be an edit's place"),
     ("[1]", Set(A, 1), 1, 1, "the key 'a' does not exist here: this is a list"),
     ("null", Set((0,), 1), 1, 1, "item 0 does not exist here: this is a scalar"),
 ]
 
 
-@pytest.mark.parametrize(("before", "edit", "line", "column", "reason"), REFUSED)
+@pytest.mark.parametrize(
+    ("before", "edit", "line", "column", "reason"),
+    REFUSED,
+    ids=[f"{case[0]}: {case[4]}" for case in REFUSED],
+)
 def test_an_edit_that_could_change_something_else_is_refused_with_its_place(
     before: str, edit: Edit, line: int, column: int, reason: str
 ) -> None:

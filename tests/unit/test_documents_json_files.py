@@ -19,6 +19,7 @@ from fleetsync.documents import (
     Path,
     Remove,
     Set,
+    Value,
     Where,
     parse,
 )
@@ -116,7 +117,7 @@ def test_what_is_put_into_a_container_can_be_taken_out_again(file: File, variant
 
 
 def put_and_take(path: Path, node: Node) -> tuple[Edit, Edit]:
-    value = {"id": "new", "input": ["text"]}
+    value: Value = {"id": "new", "input": ["text"]}
     if node.kind is Kind.SEQUENCE:
         return Append(path, value), Remove((*path, len(node.items)))
     return Set((*path, "new.key"), value), Remove((*path, "new.key"))
@@ -156,6 +157,6 @@ def catalog_edits(document: Document, models: Path) -> list[Edit]:
             Set((*models, 0, "maxTokens"), 4096),
             Set((*models, 0, "compat", "supportsUsageInStreaming"), True),
         ]
-    alias = {"id": "llm.secondary", "contextWindow": 131072, "input": ["text", "image"]}
+    alias: Value = {"id": "llm.secondary", "contextWindow": 131072, "input": ["text", "image"]}
     again = Set((*models, Where("id", "llm.secondary"), "maxTokens"), 2048)
     return [*first, Append(models, alias), again]
