@@ -151,6 +151,8 @@ class _Builder:
         if style == "|" or style == ">":
             header, begin = begin, _line_end(self.text, begin)
             node.end = _block_end(self.text, node, header, begin)
+        if node.start == node.end:
+            self._draw_near(node)
         self.leaves.append((begin, node.end))
         self._children.append(node)
 
@@ -219,9 +221,18 @@ class _Builder:
             self._anchors[event.anchor] = node
         return content_start(self.text, node)
 
+    def _draw_near(self, node: Node) -> None:
+        """Place a value that no colon begins (`? key` alone) at its key: its event stands
+        where the next thing begins, perhaps many lines below."""
+        if self._in_mapping() and len(self._children) % 2 and self.text[node.start - 1] != ":":
+            key = self._children[-1]
+            node.start, node.end, node.line, node.column = key.end, key.end, key.line, key.column
+
+    def _in_mapping(self) -> bool:
+        return bool(self._open) and self._open[-1][0].kind is Kind.MAPPING
+
     def _check_loads(self, node: Node) -> None:
-        inside = self._open[-1][0].kind if self._open else Kind.SEQUENCE
-        key = inside is Kind.MAPPING and len(self._children) % 2 == 0
+        key = self._in_mapping() and len(self._children) % 2 == 0
         reason = why_not_loadable(node.tag, node.text, key=key)
         if reason:
             raise self._refuse(reason, node.start)
@@ -273,7 +284,7 @@ def _block_end(text: str, node: Node, begin: int, header_end: int) -> int:
     follow; they belong to it only where its header keeps them (`|+`)."""
     body = text[header_end : node.end]
     if "+" not in text[begin:header_end].split("#", 1)[0]:
-        return header_end + len(body.rstrip(f" \t{BREAKS}"))
+        return _line_end(text, header_end + len(body.rstrip(f" \t{BREAKS}")))
     last = 2 if body.endswith("\r\n") else 1
     return node.end - (last if body[-1:] and body[-1] in BREAKS else 0)
 

@@ -75,6 +75,7 @@ def test_a_scalar_has_the_type_and_value_that_pyyaml_gives(
         ("k: 'it''s' # c\n", "'it''s'"),
         ("k: one\n   two # c\n", "one\n   two"),
         ("k: |  # c\n  a\n  # b\n\n# d\n", "|  # c\n  a\n  # b"),
+        ("k: |\n  a  \n\nz: 1\n", "|\n  a  "),
         ("k: |+\n  a\n\n\nz: 1\n", "|+\n  a\n\n"),
         ("k: [1, # c\n 2] # d\n", "[1, # c\n 2]"),
         ("k:\n- 1\n- 2 # c\n# d\n", "- 1\n- 2"),
