@@ -178,10 +178,7 @@ fs_file() {
 # fs_state NUMBER: our own state directory: transactions that were cut off with their
 # files, what the newest finished one says of its writer, a living lock.
 fs_state() {
-    case ${XDG_STATE_HOME-} in
-    /*) fs_ours=${XDG_STATE_HOME%/}/fleetsync ;;
-    *) fs_ours=${fs_home%/}/.local/state/fleetsync ;;
-    esac
+    fs_find_ours
     fs_say state "$1" "$fs_ours"
     for fs_bundle in "$fs_ours"/txn/*.prep "$fs_ours"/txn/*.commit "$fs_ours"/txn/*.undo; do
         [ -d "$fs_bundle" ] || continue
@@ -193,6 +190,12 @@ fs_state() {
     fs_newest=$(ls -t "$fs_ours"/txn/*.done/manifest | head -n 1)
     [ -z "$fs_newest" ] || { fs_say last "$1" && fs_raw head -c 1048576 "$fs_newest"; }
     fs_holder "$1"
+}
+fs_find_ours() {
+    case ${XDG_STATE_HOME-} in
+    /*) fs_ours=${XDG_STATE_HOME%/}/fleetsync ;;
+    *) fs_ours=${fs_home%/}/.local/state/fleetsync ;;
+    esac
 }
 # The highest lock.N names who holds it, or nobody.
 fs_holder() {
@@ -219,6 +222,6 @@ fs_alive() {
     fs_started=$2
     read -r fs_line <"/proc/$1/stat"
     # The command name may hold spaces and brackets: what counts follows the last one.
-    set -- ${fs_line##*)}
+    set -- ${fs_line##*\)}
     [ "$1" != Z ] && [ "${20}" = "$fs_started" ]
 }
