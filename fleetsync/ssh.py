@@ -37,7 +37,7 @@ from fleetsync.exchange import converse
 from fleetsync.identities import Identities, Offer, Unusable
 from fleetsync.known_hosts import HostKey, Trust
 from fleetsync.remote import ANSWER_CAP
-from fleetsync.sockets import PromptSocket, ProxyCommand
+from fleetsync.sockets import PromptSocket, ProxyCommand, Tunnel
 from fleetsync.ssh_config import Address, Endpoint, Timeouts, route
 
 __all__ = ["Address", "SshRemote", "Timeouts"]
@@ -224,10 +224,18 @@ class _Hop:
         self._transport.close()
         self._transport.sock.close()
 
-    def _make_transport(self, sock: socket.socket, **options: object) -> paramiko.Transport:
-        if isinstance(sock, socket.socket) and self._proxy is None:
-            sock = PromptSocket(sock)
-        transport = self._transport = paramiko.Transport(sock, packetizer_class=_Packetizer)
+    def _tuned(self, sock: socket.socket | paramiko.Channel) -> socket.socket | Tunnel:
+        if isinstance(sock, paramiko.Channel):
+            return Tunnel(sock)
+        return sock if self._proxy else PromptSocket(sock)
+
+    def _make_transport(
+        self, sock: socket.socket | paramiko.Channel, **options: object
+    ) -> paramiko.Transport:
+        transport = self._transport = paramiko.Transport(
+            self._tuned(sock),  # type: ignore[arg-type]  # a Tunnel has all that it uses
+            packetizer_class=_Packetizer,
+        )
         preferred = transport.get_security_options()
         preferred.ciphers = sorted(preferred.ciphers, key=lambda name: name != _FIRST_CIPHER)
         known = self.endpoint.trust.kinds()
