@@ -10,7 +10,7 @@ from fleetsync.adapter import Loaded
 from fleetsync.errors import HostError, Lost
 from fleetsync.job import Approved, Job
 from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
-from fleetsync.outcome import HostResult, Outcome, TargetResult
+from fleetsync.outcome import HostResult, Outcome, TargetResult, label
 from fleetsync.plan import Plan
 from fleetsync.redact import printable
 from fleetsync.remote import Runner, Writer
@@ -42,8 +42,8 @@ def apply(session: Session, runner: Runner, writer: Writer) -> HostResult:
     every = [_One(plan, target_result(session, seen, plan)) for plan in seen.plans]
     every = [_checked(session.job, runner, one) for one in every]
     if ready := [one for one in every if one.is_ready]:
-        written = {one.result.name: one for one in _written(session, runner, writer, ready)}
-        every = [written.get(one.result.name, one) for one in every]
+        written = {one.result.label: one for one in _written(session, runner, writer, ready)}
+        every = [written.get(one.result.label, one) for one in every]
     return host_result(session, seen, tuple(one.result for one in every), notes)
 
 
@@ -78,14 +78,18 @@ def _checked(job: Job, runner: Runner, one: _One) -> _One:
     )
 
 
+def _label(plan: Plan) -> str:
+    return label(plan.target.client, plan.target.name)
+
+
 def _is_approved(job: Job, plan: Plan) -> bool:
     if job.approved is None:
         return True
     mine = {
-        Approved(plan.target.name, edit.file.path, edit.file.sha256, edit.after.sha256)
+        Approved(_label(plan), edit.file.path, edit.file.sha256, edit.after.sha256)
         for edit in plan.planned.edits
     }
-    return mine == {row for row in job.approved if row.target == plan.target.name}
+    return mine == {row for row in job.approved if row.target == _label(plan)}
 
 
 def _written(
@@ -106,14 +110,14 @@ def _written(
     proofs = _proofs(session, runner, changed)
     failures = {name: proof.reason for name, proof in proofs.items() if not proof.agrees}
     if not failures:
-        return [_applied(one, proofs[one.result.name]) for one in changed]
+        return [_applied(one, proofs[one.result.label]) for one in changed]
     return _rolled_back(writer, job.transaction, changed, failures)
 
 
 def _job(job: Job, ready: Sequence[_One]) -> transaction.Job:
     run = job.run
     files = tuple(
-        FileJob.of(one.result.name, edit, edit.companion)
+        FileJob.of(one.result.label, edit, edit.companion)
         for one in ready
         for edit in one.plan.planned.edits
     )
@@ -192,12 +196,12 @@ def _recovery(found: Recovery) -> str:
 def _proofs(session: Session, runner: Runner, written: Sequence[_One]) -> dict[str, Loaded]:
     """Whether each written target holds, by name, from a new look at the host."""
     try:
-        plans = {plan.target.name: plan for plan in look(session).plans}
-        found = ((one.result.name, plans.get(one.result.name)) for one in written)
+        plans = {_label(plan): plan for plan in look(session).plans}
+        found = ((one.result.label, plans.get(one.result.label)) for one in written)
         return {name: _proof(runner, plan) for name, plan in found}
     except HostError as error:
         why = f"it could not be verified: {error.message}"
-        return {one.result.name: Loaded(False, why) for one in written}
+        return {one.result.label: Loaded(False, why) for one in written}
 
 
 def _proof(runner: Runner, plan: Plan | None) -> Loaded:

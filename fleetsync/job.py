@@ -35,7 +35,8 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """One file of a plan the operator saw: apply refuses where it would differ."""
+    """One file of a plan the operator saw: apply refuses where it would differ. `target` is
+    its label."""
 
     target: str
     path: str

@@ -107,6 +107,11 @@ class AccountRow:
     locked_by: str = ""
 
 
+def label(client: str, name: str) -> str:
+    """A target among all of its host: `pi`, or `hermes/work` where a client has several."""
+    return client if name in {"", client} else f"{client}/{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class TargetResult:
     """One target's result. `reason` says why, `step` what to do next."""
@@ -127,6 +132,11 @@ class TargetResult:
     """what the client's own loader said: "" not asked, "agrees", or why it does not"""
     bundle: str = ""
     """where the originals are on the host, after a change"""
+
+    @property
+    def label(self) -> str:
+        """It among all targets of its host."""
+        return label(self.client, self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ def _write(
 def approved(host: HostResult) -> tuple[Approved, ...]:
     """What the operator saw and agreed to: each file's digest before and after."""
     return tuple(
-        Approved(target.name, file.path, file.before, file.after)
+        Approved(target.label, file.path, file.before, file.after)
         for target in host.targets
         if target.outcome is Outcome.DRIFT
         for file in target.diffs

@@ -54,8 +54,7 @@ def entries(host: HostResult) -> list[Entry]:
 
 def label(target: TargetResult) -> str:
     """The client, and which of its targets where it has several."""
-    alone = target.name in {"", target.client}
-    return target.client if alone else f"{target.client}/{target.name}"
+    return target.label
 
 
 def changes_phrase(target: TargetResult) -> str:
