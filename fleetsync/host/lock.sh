@@ -11,7 +11,7 @@ fs_process() {
     if [ -r /proc/self/stat ]; then
         [ -r "/proc/$1/stat" ] && read -r fs_line <"/proc/$1/stat" || return 1
         # The command name may hold spaces and brackets: what counts follows the last one.
-        set -- ${fs_line##*)}
+        set -- ${fs_line##*\)}
         case $1 in
         Z | X) return 1 ;;
         esac
