@@ -1,0 +1,231 @@
+"""The main job on real hosts with the real OpenClaw, at both pinned versions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.install import launcher, node
+from tests.integration.sshd import RemoteHost, Sshd
+from tests.listing import listing
+
+NEW, OLD = "2026.9.6", "2026.6.11"
+ALIASES = ("llm.primary", "llm.secondary", "vision.general", "vision.ocr")
+NAME, KEY = "ROUTER_API_KEY", "canary-of-this-host-4c0ffee"
+CONFIG = ".openclaw/openclaw.json"
+
+Fleetsync = Callable[..., tuple[int, dict[str, Any]]]
+
+
+def rows(window: int = 524288, output: int = 8192) -> str:
+    """The router's models as people write them: one line each, JSON5, a comment."""
+    lines = ",\n".join(
+        f"        {{ id: '{alias}', name: \"{alias}\", contextWindow: {window}, "
+        f"maxTokens: {output}, cost: {{ input: 0.10, output: 1e-1, cacheRead: 0, cacheWrite: 0 }}"
+        " }"
+        for alias in ALIASES
+    )
+    return f"[ // the router's\n{lines},\n      ]"
+
+
+def provider(models: str) -> str:
+    return (
+        f'{{\n      baseUrl: "https://router.example.net/v1", api: "openai-completions",\n'
+        f'      apiKey: "${{{NAME}}}",\n      models: {models},\n    }}'
+    )
+
+
+def config(models: str, more: str = "") -> str:
+    return (
+        "// this host's OpenClaw\n{\n"
+        f"  gateway: {{ mode: 'local', port: {free_port()}, bind: 'loopback',\n"
+        '    auth: { mode: "token", token: "a-gateway-token-of-the-host" } },\n'
+        "  models: { providers: {\n"
+        '    local: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "a-literal-key-of-another",\n'
+        "      models: [{ id: 'qwen', name: 'Qwen', contextWindow: 524288, maxTokens: 8192 }] },\n"
+        f"    anvil: {models},\n  }} }},\n{more}}}\n"
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def install(host: RemoteHost, version: str) -> None:
+    """Give the host this OpenClaw and Node, as a user's own installation would lie there."""
+    programs = host.home / ".local" / "bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    (programs / "openclaw").symlink_to(launcher("openclaw", version))
+    (programs / "node").symlink_to(node())
+
+
+@pytest.fixture
+def fleetsync(tmp_path: Path) -> Callable[[RemoteHost], Fleetsync]:
+    """Runs the command line against one host; answers its exit code and its JSON."""
+
+    def of(host: RemoteHost) -> Fleetsync:
+        inventory = tmp_path / "inventory"
+        inventory.mkdir(exist_ok=True)
+        table = "\n".join(f"{k} = {json.dumps(v)}" for k, v in host.inventory_table().items())
+        (inventory / "fleet.toml").write_text(
+            '[router]\nprovider = "anvil"\nbase_url = "https://router.example.net/v1"\n'
+            f'credential = "{NAME}"\n\n[hosts.node]\n{table}\nclients = ["openclaw"]\n'
+        )
+        (inventory / "catalog.toml").write_text("\n".join(
+            f'[aliases."{a}"]\ncontext_window = 393216\nmax_output_tokens = 4096' for a in ALIASES
+        ))
+
+        def run(*arguments: str) -> tuple[int, dict[str, Any]]:
+            done = subprocess.run(
+                [sys.executable, "-m", "fleetsync", "--inventory", str(inventory), *arguments,
+                 "--json", "node"],
+                capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
+                env={**os.environ, NAME: "the-operators-own-key"}, check=False,
+            )
+            kept = [p.read_text("utf-8", "replace") for p in inventory.rglob("*") if p.is_file()]
+            told = done.stdout + done.stderr + "".join(kept)
+            assert KEY not in told
+            assert "a-literal-key-of-another" not in told
+            assert "a-gateway-token-of-the-host" not in told
+            return done.returncode, json.loads(done.stdout)
+
+        return run
+
+    return of
+
+
+def ask(home: Path, version: str, *words: str) -> Any:
+    """What OpenClaw itself answers, asked without any code of ours."""
+    done = subprocess.run(
+        [str(node()), str(launcher("openclaw", version)), *words, "--json"],
+        env={"HOME": str(home), "PATH": f"{node().parent}:/usr/bin:/bin", "TMPDIR": str(home)},
+        cwd=home, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300,
+    )
+    return json.loads(done.stdout)
+
+
+def limits(answer: Any) -> dict[str, tuple[int, int]]:
+    return {row["id"]: (row["contextWindow"], row["maxTokens"]) for row in answer}
+
+
+def outcome(report: dict[str, Any]) -> str:
+    (target,) = report["hosts"][0]["targets"]
+    return str(target["outcome"])
+
+
+@pytest.mark.parametrize(("version", "included"), [(NEW, True), (OLD, False)])
+def test_a_promotion_reaches_the_real_openclaw_and_repeats_change_nothing(
+    version: str, included: bool, sshd_host: Sshd, tmp_path: Path,
+    fleetsync: Callable[[RemoteHost], Fleetsync],
+) -> None:
+    host = sshd_host("node")
+    install(host, version)
+    host.plant(".openclaw/.env", f"{NAME}={KEY}\n", mode=0o600)
+    if included:
+        root = host.plant(CONFIG, config('{ $include: "./parts/anvil.json5" }'), mode=0o600)
+        file = host.plant(".openclaw/parts/anvil.json5", provider(rows()), mode=0o640)
+        wanted = provider(rows(393216, 4096))
+    else:
+        before = config(provider(rows()))
+        root = file = host.plant(CONFIG, before, mode=0o640)
+        wanted = before.replace(rows(), rows(393216, 4096))
+    kept = root.read_text()
+    run = fleetsync(host)
+
+    code, report = run("preview")
+    assert (code, outcome(report)) == (0, "drift"), json.dumps(report)
+    code, report = run("apply", "--yes")
+    assert (code, outcome(report)) == (0, "changed"), json.dumps(report)
+    assert file.read_text() == wanted
+    assert file.stat().st_mode & 0o7777 == 0o640
+    assert root.read_text() == (kept if included else wanted)
+
+    before_repeat = listing(host.home)
+    code, report = run("apply", "--yes")
+    assert (code, outcome(report)) == (0, "in step"), json.dumps(report)
+    code, report = run("verify")
+    assert (code, outcome(report)) == (0, "in step"), json.dumps(report)
+    assert listing(host.home) == before_repeat
+    answer = ask(host.home, version, "config", "get", "models.providers.anvil.models")
+    assert limits(answer) == dict.fromkeys(ALIASES, (393216, 4096))
+
+
+def test_a_file_that_openclaw_already_rejects_is_named_and_left(
+    sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
+) -> None:
+    host = sshd_host("node")
+    install(host, NEW)
+    host.plant(".openclaw/.env", f"{NAME}={KEY}\n", mode=0o600)
+    stamp = '  meta: { lastTouchedAt: "2026-06-01T00:00:00Z" },\n'
+    host.plant(CONFIG, config(provider(rows()), stamp), mode=0o600)
+    before = listing(host.home)
+    code, report = fleetsync(host)("apply", "--yes")
+    assert (code, outcome(report)) == (5, "refused"), json.dumps(report)
+    (target,) = report["hosts"][0]["targets"]
+    assert "rejects the file as it already stands: meta" in target["reason"]
+    assert "OpenClaw was updated and its gateway not started since" in target["reason"]
+    assert listing(host.home) == before
+
+
+def test_a_host_without_its_own_key_is_refused_and_untouched(
+    sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
+) -> None:
+    host = sshd_host("node")
+    install(host, NEW)
+    host.plant(CONFIG, config(provider(rows())))
+    before = listing(host.home)
+    code, report = fleetsync(host)("apply", "--yes")
+    assert (code, outcome(report)) == (5, "refused"), json.dumps(report)
+    (target,) = report["hosts"][0]["targets"]
+    assert len(target["changes"]) == 8
+    assert "would send the text itself as the key" in target["reason"]
+    assert listing(host.home) == before
+
+
+@contextmanager
+def gateway(home: Path, version: str) -> Iterator[None]:
+    """A running gateway of this home, ready; ended on leaving."""
+    log = home / "gateway.log"
+    with log.open("w") as out, subprocess.Popen(
+        [str(node()), str(launcher("openclaw", version)), "gateway", "run"],
+        env={"HOME": str(home), "PATH": f"{node().parent}:/usr/bin:/bin", "TMPDIR": str(home)},
+        cwd=home, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+    ) as process:
+        try:
+            deadline = time.monotonic() + 300
+            while "[gateway] ready" not in log.read_text():
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < deadline, log.read_text()
+                time.sleep(0.2)
+            yield
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(120)
+
+
+def test_a_running_gateway_has_applied_what_was_written(
+    sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
+) -> None:
+    host = sshd_host("node")
+    install(host, NEW)
+    host.plant(".openclaw/.env", f"{NAME}={KEY}\n", mode=0o600)
+    host.plant(CONFIG, config(provider(rows())), mode=0o600)
+    with gateway(host.home, NEW):
+        code, report = fleetsync(host)("apply", "--yes")
+        assert (code, outcome(report)) == (0, "changed"), json.dumps(report)
+        answer = ask(host.home, NEW, "gateway", "call", "config.get", "--params", "{}")
+    runtime = answer["runtimeConfig"]["models"]["providers"]["anvil"]["models"]
+    assert limits(runtime) == dict.fromkeys(ALIASES, (393216, 4096))
