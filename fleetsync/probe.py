@@ -50,6 +50,7 @@ _WORD = re.compile(r"[A-Za-z0-9@/._+-]+")
 _LINE_ENDS = re.compile(r"[\n\r\t\0]")
 _ROOTS = ("/", "~/")
 _RUNS_SCRIPTS = re.compile(r"(node|nodejs|bun|deno|python)[0-9.]*")
+_FAULT = "this is a fault of the adapter: report it to its author"
 _NOT_PLAIN = "a launcher is words without line ends and tabs"
 _INCOMPLETE = (
     "the host's sh gave an answer with parts missing",
@@ -92,9 +93,7 @@ class Salts:
         return "Salts(…)"
 
 
-def probe(
-    reader: Reader, adapters: Sequence[tuple[Adapter, Wish]], salts: Salts
-) -> Facts:
+def probe(reader: Reader, adapters: Sequence[tuple[Adapter, Wish]], salts: Salts) -> Facts:
     """Everything that the adapters need to know of the host, and our own state there.
 
     One exec answers what all adapters ask in a round. Raises HostError, and
@@ -110,8 +109,7 @@ def probe(
     if not asking:
         return facts
     raise FleetsyncError(
-        f"the adapter {', '.join(asking)} still asks after {ROUNDS} rounds",
-        "this is a fault of the adapter: report it to its author",
+        f"the adapter {', '.join(asking)} still asks after {ROUNDS} rounds", _FAULT
     )
 
 
@@ -123,7 +121,7 @@ def _wanted(adapters: Sequence[tuple[Adapter, Wish]], facts: Facts) -> Iterator[
                 raise FleetsyncError(
                     f"the adapter {adapter.name} asks to run {question.argv[0]}, "
                     "but a probe only reads",
-                    "this is a fault of the adapter: report it to its author",
+                    _FAULT,
                 )
             yield question
 
@@ -152,7 +150,8 @@ def ask(
         if not left:
             return host, answers
     raise HostUnusable(
-        f"a file changed each time it was read: {_told(left)}",
+        "a file changed each time it was read: "
+        + ", ".join(asked.pattern for asked in left if isinstance(asked, Read)),
         "wait until the program that writes it is done, then run the command again",
     )
 
@@ -185,10 +184,6 @@ def _torn(answer: Answer) -> bool:
         and one.sha256 not in ("", one.content.sha256)
         for one in answer
     )
-
-
-def _told(questions: Iterable[ReadOnlyQuestion]) -> str:
-    return ", ".join(q.pattern for q in questions if isinstance(q, Read))
 
 
 def _put(
