@@ -5,11 +5,12 @@ HOME is a throw-away directory (`SetEnv`); commands start in the account's passw
 or in / where that does not exist.
 
 Login shells. sshd runs a command by the login shell that passwd names, so only an
-account of its own proves anything about one. As root, each shell that is asked for gets
-a throw-away system user, deleted at the end of the session (a session that was killed
-leaves it to the next). Otherwise a ForceCommand execs that shell with the command that
-was sent: the same shell, arguments, streams and environment, started by the shell of the
-account that runs the tests; `forced_shell` asks for that in any case.
+account of its own proves anything about one. The account that runs the tests serves for
+its own shell. As root, each other shell that is asked for gets a throw-away system user,
+deleted at the end of the session (a session that was killed leaves it to the next).
+Otherwise a ForceCommand execs that shell with the command that was sent: the same shell,
+arguments, streams and environment, started by the shell of the account that runs the
+tests; `forced_shell` asks for that in any case.
 """
 
 from __future__ import annotations
@@ -212,8 +213,8 @@ def _delete_user(user: str) -> None:
 
 def _account(login_shell: str, forced: bool) -> tuple[str, str]:
     """The user to log in as, and the shell that must be forced on it, "" for none."""
-    own = pwd.getpwuid(os.getuid()).pw_name
-    if not login_shell:
+    own, own_shell = pwd.getpwuid(os.getuid()).pw_name, pwd.getpwuid(os.getuid()).pw_shell
+    if not login_shell or (Path(own_shell).name == login_shell and not forced):
         return own, ""
     shell = _program(login_shell)
     if os.geteuid() or forced:

@@ -265,7 +265,7 @@ def test_a_planted_fabric_file_changes_nothing(
     host: RemoteHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in (".fabric.yaml", "fabric.yaml"):
-        (tmp_path / name).write_text("user: eve\nport: 9\nforward_agent: true\n")
+        (tmp_path / name).write_text('user: eve\ngateway: "false"\n')
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("FABRIC_USER", "eve")
     monkeypatch.chdir(tmp_path)
