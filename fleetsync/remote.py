@@ -23,9 +23,10 @@ from fleetsync.errors import HostUnusable, Lost
 ANSWER_CAP = 64 * 1024 * 1024
 """Bytes of one answer beyond which a host is not listened to."""
 _CHUNK = 500
-_READING = ("frame.sh", "read.sh", "json.sh", "login.sh", "locate.sh", "place.sh")
+_READING = ("frame.sh", "read.sh", "json.sh", "login.sh", "locate.sh", "place.sh", "bundles.sh")
 _WRITING = (
     "frame.sh", "bytes.sh", "lock.sh", "guard.sh", "swap.sh", "transaction.sh", "recover.sh",
+    "prune.sh",
 )
 
 

@@ -87,7 +87,7 @@ class FileJob:
 
     `real` is where `path` led when it was read. `old` "" means that nothing may be there;
     then `content` is the whole file and `mode` its mode, else `splices` change the
-    `old_size` bytes that are there. `companion` is a lock directory that the client
+    `old_size` bytes that are there. `new` "" means that the file is taken away. `companion` is a lock directory that the client
     itself honours, held for the moment of the swap (Pi: settings.json.lock).
     """
 
@@ -207,12 +207,14 @@ def _transaction(job: Job) -> Iterator[Call]:
         yield Call("fs_meta", (_field(key), _field(value)))
     for file in job.files:
         yield Call("fs_file", (
-            file.old or _NONE, file.new, str(file.size), f"{file.mode:o}",
+            file.old or _NONE, file.new or _NONE, str(file.size), f"{file.mode:o}",
             _field(file.companion or _NONE), _field(file.target or _NONE),
             _path(file.path), _path(file.real),
         ))
     yield Call("fs_begin")
     for index, file in enumerate(job.files, 1):
+        if not file.new:
+            continue
         yield Call("fs_build", (str(index),))
         yield from building(file.splices, file.old_size) if file.old else payload(
             file.content.reveal()

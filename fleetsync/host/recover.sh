@@ -55,7 +55,7 @@ fs_ours() {
     if [ -e "$fs_real" ] || [ -L "$fs_real" ]; then
         fs_holds "$fs_real" "$fs_new" || { [ "$fs_old" != - ] && fs_holds "$fs_real" "$fs_old"; }
     else
-        [ "$fs_old" = - ]
+        [ "$fs_old" = - ] || [ "$fs_new" = - ]
     fi
 }
 # fs_recover MODE: forward, or backward as far as it was not done yet.
@@ -94,6 +94,6 @@ fs_undo() {
     fi
 }
 fs_still_ours() {
-    fs_holds "$fs_real" "$fs_new" || fs_problem moved "$fs_path"
+    fs_is_new || fs_problem moved "$fs_path"
     return 0
 }

@@ -4,6 +4,18 @@
 #   .fleetsync-TX-i-old   a link to the inode that was compared before it was replaced
 #   .fleetsync-TX-i-new   the same for our own file, when it is taken back
 
+# fs_is_new: the file is as the transaction makes it; where it takes it away (fs_new -),
+# nothing is there.
+fs_is_new() {
+    if [ "$fs_new" = - ]; then
+        fs_nothing
+    else
+        fs_holds "$fs_real" "$fs_new"
+    fi
+}
+fs_nothing() {
+    [ ! -e "$fs_real" ] && [ ! -L "$fs_real" ]
+}
 # fs_fill FROM DIGEST: fs_temp holds the bytes of FROM, with everything else as fs_real.
 fs_fill() {
     rm -f "$fs_temp"
@@ -20,6 +32,8 @@ fs_stage() {
     fs_why=stage
     if [ "$fs_old" = - ]; then
         fs_each_dir fs_make_dir && fs_fill "$fs_bundle/new.$fs_i" "$fs_new" && return
+    elif [ "$fs_new" = - ]; then
+        ln "$fs_real" "$fs_link_old" && return
     elif fs_fill "$fs_bundle/new.$fs_i" "$fs_new" && ln "$fs_real" "$fs_link_old"; then
         fs_stat "$fs_temp" && [ "$fs_mode:$fs_uid:$fs_gid" = "$fs_perm" ] && return
         fs_why=owner
@@ -81,13 +95,17 @@ fs_give_back() {
 }
 # fs_make_new: one file becomes new. Repeatable: a file that is new already stays.
 fs_make_new() {
-    fs_holds "$fs_real" "$fs_new" && return
+    fs_is_new && return
     fs_why=write
+    if [ "$fs_new" = - ]; then
+        fs_swap - "$fs_old" "$fs_link_old"
+        return
+    fi
     fs_holds "$fs_temp" "$fs_new" || fs_fill "$fs_bundle/new.$fs_i" "$fs_new" || return 1
     if [ "$fs_old" = - ]; then
         # link(2) fails where something is: nothing is ever overwritten by a new file.
         fs_why=appeared
-        [ ! -e "$fs_real" ] && [ ! -L "$fs_real" ] && ln "$fs_temp" "$fs_real"
+        fs_nothing && ln "$fs_temp" "$fs_real"
     else
         fs_swap "$fs_temp" "$fs_old" "$fs_link_old"
     fi
@@ -95,7 +113,7 @@ fs_make_new() {
 # fs_proved: read again, on the disk, and nobody wrote into the inode that was replaced.
 fs_proved() {
     fs_why=write
-    fs_sync "$fs_parent" && fs_holds "$fs_real" "$fs_new" || return 1
+    fs_sync "$fs_parent" && fs_is_new || return 1
     if [ -e "$fs_link_old" ] && ! fs_holds "$fs_link_old" "$fs_old"; then
         fs_give_back "$fs_link_old"
         fs_why=edited
@@ -108,9 +126,9 @@ fs_take_back() {
     if [ -e "$fs_link_new" ] && ! fs_holds "$fs_link_new" "$fs_new"; then
         fs_give_back "$fs_link_new" || return 1
     fi
-    if [ ! -e "$fs_real" ] && [ ! -L "$fs_real" ]; then
-        [ "$fs_old" = - ] || fs_leave_alone
-        return 0
+    if fs_nothing; then
+        fs_take_back_gone
+        return
     fi
     [ "$fs_old" = - ] || ! fs_holds "$fs_real" "$fs_old" || return 0
     fs_holds "$fs_real" "$fs_new" || { fs_leave_alone; return 0; }
@@ -124,6 +142,14 @@ fs_take_back() {
         *) return 1 ;;
         esac
     fi
+    fs_sync "$fs_parent"
+}
+# Nothing is there: as it was, by our removal, or by somebody else's.
+fs_take_back_gone() {
+    [ "$fs_old" != - ] || return 0
+    [ "$fs_new" = - ] || { fs_leave_alone; return 0; }
+    fs_find_source && ln "$fs_source" "$fs_real" || return 1
+    fs_holds "$fs_real" "$fs_old" || fs_leave_alone
     fs_sync "$fs_parent"
 }
 # The very inode that was there, as long as we have it: then even an edit made to it in

@@ -10,7 +10,8 @@
 #   undone  every file is old, or somebody else's                         -> stays
 # A bundle holds old.i, new.i and the manifest, lines of tab-separated fields:
 #   M key value
-#   F i old new path real mode:uid:gid size companion target     (old -: it is created)
+#   F i old new path real mode:uid:gid size companion target
+#     (old -: it is created; new -: it is taken away)
 #   D directory that is made
 #   END                                     (without it no staged file exists yet)
 # Calls: fs_job, fs_meta..., fs_file..., fs_begin, then for each file fs_build with its
@@ -183,6 +184,7 @@ fs_finish() {
     fi
 }
 fs_built() {
+    [ "$fs_new" != - ] || return 0
     fs_holds "$fs_bundle/new.$fs_i" "$fs_new" && return
     fs_problem candidate "$fs_path" "$fs_broken"
     return 1
