@@ -20,6 +20,7 @@ from .router import is_loopback, provider_keys
 
 _TEMPLATE = re.compile(r"\$?\$\{([A-Z_][A-Z0-9_]*)\}", re.ASCII)
 _WHOLE = re.compile(r"\$([A-Z_][A-Z0-9_]*)", re.ASCII)
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*", re.ASCII)
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+", re.ASCII)
 
 
@@ -36,7 +37,7 @@ def variables(key: object) -> frozenset[str]:
     if isinstance(key, str):
         return frozenset(_names(key))
     name = at(key, "id") if at(key, "source") == "env" else None
-    return frozenset({name} if isinstance(name, str) else ())
+    return frozenset({name} if isinstance(name, str) and _VARIABLE.fullmatch(name) else ())
 
 
 def _names(text: str) -> Iterator[str]:
@@ -156,10 +157,10 @@ def _warnings(sources: Sources, found: dict[str, tuple[Look, ...]]) -> Iterator[
 
 def _reference(sources: Sources, key: object) -> Credential:
     """The gate where apiKey is a SecretRef."""
-    source, name = at(key, "source"), at(key, "id")
+    source, names = at(key, "source"), tuple(variables(key))
     told = Look(sources.where, PlaceFact(Verdict.REFERENCE, detail=f"SecretRef {source}"))
-    if source == "env" and isinstance(name, str):
-        return _named(sources, (name,), told)
+    if names:
+        return _named(sources, names, told)
     if source == "file":
         return _stored(sources, told)
     if source == "exec":

@@ -19,7 +19,8 @@ from .versions import Version, parse
 _SAFE = re.compile(
     r'(?:Unrecognized keys?: (?:"[\w.$-]+"(?:, )?)+'
     r"|unknown channel id: [\w-]+"
-    r"|Invalid input: expected [\w|]+(?:, received \w+)?"
+    r"|Invalid input(?:: expected [\w|]+(?:, received \w+)?)?(?: \([a-z0-9 ]+\))?"
+    r"|Too (?:small|big): expected \w+ to (?:be|have) [<>=]*\d+[a-z ]*(?: \([a-z0-9 ]+\))?"
     r"|file not found)",
     re.ASCII,
 )

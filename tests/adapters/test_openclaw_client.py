@@ -316,9 +316,10 @@ def test_the_loader_agrees_with_exactly_the_wish() -> None:
                 {"path": "models", "message": 'Unrecognized key: "bogus"'},
                 {"path": "models.x", "message": "Invalid value sk-secret"},
                 {"path": "a b", "message": "unknown channel id: mine"},
+                {"path": "models.y", "message": "Too small: expected number to be >0"},
             ]})},
             'it would reject the file: models: Unrecognized key: "bogus"; models.x; '
-            "somewhere: unknown channel id: mine",
+            "somewhere: unknown channel id: mine; models.y: Too small: expected number to be >0",
         ),
         (
             {"service": printed(

@@ -84,6 +84,7 @@ CLOSED: list[tuple[str, object, dict[Place, Verdict], dict[str, Any], str]] = [
     ("no apiKey", None, {LOGIN: USED}, {}, "has no apiKey: it finds none"),
     ("an empty apiKey", "", {}, {}, "has no apiKey"),
     ("a SecretRef to nothing", secret("env", NAME), {}, {}, "has no value"),
+    ("a SecretRef to no name", secret("env", "no-name"), {}, {}, "unknown"),
     ("a loose file", secret("file", "value"), {KEY_FILE: Verdict.LOOSE}, {"secrets": SINGLE},
      "readable by others, and OpenClaw reads no secret from such a file"),
     ("an absent file", secret("file", "value"), {}, {"secrets": SINGLE}, "router is absent"),

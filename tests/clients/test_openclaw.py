@@ -126,51 +126,85 @@ def outcome(report: dict[str, Any]) -> str:
     return str(target["outcome"])
 
 
-@pytest.mark.parametrize(("version", "included"), [(NEW, True), (OLD, False)])
-def test_a_promotion_reaches_the_real_openclaw_and_repeats_change_nothing(
-    version: str, included: bool, sshd_host: Sshd, tmp_path: Path,
-    fleetsync: Callable[[RemoteHost], Fleetsync],
-) -> None:
-    host = sshd_host("node")
+@contextmanager
+def gateway(home: Path, version: str) -> Iterator[None]:
+    """A running gateway of this home, ready; ended on leaving."""
+    log = home / "gateway.log"
+    with log.open("w") as out, subprocess.Popen(
+        [str(node()), str(launcher("openclaw", version)), "gateway", "run"],
+        env={"HOME": str(home), "PATH": f"{node().parent}:/usr/bin:/bin", "TMPDIR": str(home)},
+        cwd=home, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+    ) as process:
+        try:
+            deadline = time.monotonic() + 300
+            while "[gateway] ready" not in log.read_text():
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < deadline, log.read_text()
+                time.sleep(0.2)
+            yield
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(120)
+
+
+def planted(host: RemoteHost, version: str, root: str) -> Path:
+    """A host with this OpenClaw, its key, and this openclaw.json."""
     install(host, version)
     host.plant(".openclaw/.env", f"{NAME}={KEY}\n", mode=0o600)
-    if included:
-        root = host.plant(CONFIG, config('{ $include: "./parts/anvil.json5" }'), mode=0o600)
-        file = host.plant(".openclaw/parts/anvil.json5", provider(rows()), mode=0o640)
-        wanted = provider(rows(393216, 4096))
-    else:
-        before = config(provider(rows()))
-        root = file = host.plant(CONFIG, before, mode=0o640)
-        wanted = before.replace(rows(), rows(393216, 4096))
-    kept = root.read_text()
-    run = fleetsync(host)
+    return host.plant(CONFIG, root, mode=0o600)
 
+
+def promote(run: Fleetsync) -> None:
     code, report = run("preview")
     assert (code, outcome(report)) == (0, "drift"), json.dumps(report)
     code, report = run("apply", "--yes")
     assert (code, outcome(report)) == (0, "changed"), json.dumps(report)
-    assert file.read_text() == wanted
-    assert file.stat().st_mode & 0o7777 == 0o640
-    assert root.read_text() == (kept if included else wanted)
 
-    before_repeat = listing(host.home)
-    code, report = run("apply", "--yes")
-    assert (code, outcome(report)) == (0, "in step"), json.dumps(report)
-    code, report = run("verify")
-    assert (code, outcome(report)) == (0, "in step"), json.dumps(report)
-    assert listing(host.home) == before_repeat
+
+def is_in_step(host: RemoteHost, version: str, run: Fleetsync) -> None:
+    """A repeat and a verification change nothing, and OpenClaw itself agrees."""
+    before = listing(host.home)
+    for command in (("apply", "--yes"), ("verify",)):
+        code, report = run(*command)
+        assert (code, outcome(report)) == (0, "in step"), json.dumps(report)
+    assert listing(host.home) == before
     answer = ask(host.home, version, "config", "get", "models.providers.anvil.models")
     assert limits(answer) == dict.fromkeys(ALIASES, (393216, 4096))
+
+
+def test_a_promotion_reaches_the_real_openclaw_and_repeats_change_nothing(
+    sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
+) -> None:
+    host, before = sshd_host("node"), config(provider(rows()))
+    root = planted(host, OLD, before)
+    promote(fleetsync(host))
+    assert root.read_text() == before.replace(rows(), rows(393216, 4096))
+    assert root.stat().st_mode & 0o7777 == 0o600
+    is_in_step(host, OLD, fleetsync(host))
+
+
+def test_a_promotion_reaches_an_included_file_and_a_running_gateway(
+    sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
+) -> None:
+    host, text = sshd_host("node"), config('{ $include: "./parts/anvil.json5" }')
+    root = planted(host, NEW, text)
+    part = host.plant(".openclaw/parts/anvil.json5", provider(rows()), mode=0o640)
+    with gateway(host.home, NEW):
+        promote(fleetsync(host))
+        answer = ask(host.home, NEW, "gateway", "call", "config.get", "--params", "{}")
+    runtime = answer["runtimeConfig"]["models"]["providers"]["anvil"]["models"]
+    assert limits(runtime) == dict.fromkeys(ALIASES, (393216, 4096))
+    assert (root.read_text(), part.read_text()) == (text, provider(rows(393216, 4096)))
+    assert part.stat().st_mode & 0o7777 == 0o640
+    is_in_step(host, NEW, fleetsync(host))
 
 
 def test_a_file_that_openclaw_already_rejects_is_named_and_left(
     sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
 ) -> None:
     host = sshd_host("node")
-    install(host, NEW)
-    host.plant(".openclaw/.env", f"{NAME}={KEY}\n", mode=0o600)
     stamp = '  meta: { lastTouchedAt: "2026-06-01T00:00:00Z" },\n'
-    host.plant(CONFIG, config(provider(rows()), stamp), mode=0o600)
+    planted(host, NEW, config(provider(rows()), stamp))
     before = listing(host.home)
     code, report = fleetsync(host)("apply", "--yes")
     assert (code, outcome(report)) == (5, "refused"), json.dumps(report)
@@ -193,39 +227,3 @@ def test_a_host_without_its_own_key_is_refused_and_untouched(
     assert len(target["changes"]) == 8
     assert "would send the text itself as the key" in target["reason"]
     assert listing(host.home) == before
-
-
-@contextmanager
-def gateway(home: Path, version: str) -> Iterator[None]:
-    """A running gateway of this home, ready; ended on leaving."""
-    log = home / "gateway.log"
-    with log.open("w") as out, subprocess.Popen(
-        [str(node()), str(launcher("openclaw", version)), "gateway", "run"],
-        env={"HOME": str(home), "PATH": f"{node().parent}:/usr/bin:/bin", "TMPDIR": str(home)},
-        cwd=home, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-    ) as process:
-        try:
-            deadline = time.monotonic() + 300
-            while "[gateway] ready" not in log.read_text():
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < deadline, log.read_text()
-                time.sleep(0.2)
-            yield
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(120)
-
-
-def test_a_running_gateway_has_applied_what_was_written(
-    sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
-) -> None:
-    host = sshd_host("node")
-    install(host, NEW)
-    host.plant(".openclaw/.env", f"{NAME}={KEY}\n", mode=0o600)
-    host.plant(CONFIG, config(provider(rows())), mode=0o600)
-    with gateway(host.home, NEW):
-        code, report = fleetsync(host)("apply", "--yes")
-        assert (code, outcome(report)) == (0, "changed"), json.dumps(report)
-        answer = ask(host.home, NEW, "gateway", "call", "config.get", "--params", "{}")
-    runtime = answer["runtimeConfig"]["models"]["providers"]["anvil"]["models"]
-    assert limits(runtime) == dict.fromkeys(ALIASES, (393216, 4096))
