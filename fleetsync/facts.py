@@ -105,6 +105,8 @@ class PlaceKind(enum.Enum):
     """a line that names the variable in a shell start-up file; file, variable"""
     USER_MANAGER = "user manager"
     """the environment of the systemd user manager; -, variable"""
+    SERVICE = "service"
+    """the environment of the account's own running program; its process title, variable"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,8 @@ class Place:
                 return f"{self.name} in an interactive shell's environment"
             case PlaceKind.USER_MANAGER:
                 return f"{self.name} in the systemd user manager's environment"
+            case PlaceKind.SERVICE:
+                return f"{self.name} in the environment of the running {self.where}"
             case PlaceKind.JSON:
                 return f"{self.where} {'.'.join(self.name.split(chr(31)))}"
             case PlaceKind.FILE:

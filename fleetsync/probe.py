@@ -65,6 +65,7 @@ _FORMS = {
     PlaceKind.FILE: "file",
     PlaceKind.MENTION: "mention",
     PlaceKind.USER_MANAGER: "manager",
+    PlaceKind.SERVICE: "service",
 }
 _FILE_KINDS = {
     "file": FileKind.FILE,
@@ -172,6 +173,8 @@ def _unaskable(question: ReadOnlyQuestion) -> Answer | None:
             return (FileFact(path, FileKind.OTHER),)
         case Place(where=path, name=name) if _LINE_ENDS.search(path + name):
             return PlaceFact(Verdict.UNKNOWN, "", "its name holds a line end or a tab")
+        case Place(kind=PlaceKind.SERVICE):
+            return None
         case Place(where=path) if path and not path.startswith(_ROOTS):
             return PlaceFact(Verdict.UNKNOWN, "", "its path does not begin with / or ~/")
     return None
@@ -271,6 +274,8 @@ def _launched(argv: Sequence[str]) -> tuple[str, str]:
 
 def _place(number: str, place: Place) -> Call:
     pieces = place.where.replace("*", "\x1e")
+    if place.kind is PlaceKind.SERVICE:
+        pieces = _words((place.where,))
     name = place.name
     if place.kind not in (PlaceKind.JSON, PlaceKind.FILE):
         name = _name(name)

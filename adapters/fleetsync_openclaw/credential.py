@@ -15,7 +15,7 @@ from fleetsync.adapter import Credential, Look
 from fleetsync.facts import Place, PlaceFact, PlaceKind, Verdict
 
 from .config import at
-from .environment import PLACEHOLDER, Sources, judged_on_host, looks, unit_place
+from .environment import PLACEHOLDER, Sources, judged_on_host, looks, running, unit_place
 from .router import is_loopback, provider_keys
 
 _TEMPLATE = re.compile(r"\$?\$\{([A-Z_][A-Z0-9_]*)\}", re.ASCII)
@@ -153,6 +153,8 @@ def _warnings(sources: Sources, found: dict[str, tuple[Look, ...]]) -> Iterator[
                     f"{name} is set for the gateway's unit only: `openclaw` in a shell there "
                     "does not see it"
                 )
+            if look.opens and look.place == running(name).told:
+                yield f"{name} is known to the running gateway, and stands nowhere that lasts"
 
 
 def _reference(sources: Sources, key: object) -> Credential:

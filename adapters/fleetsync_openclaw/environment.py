@@ -3,7 +3,8 @@
 Measured on 2026.9.6: the process's environment, the state directory's `.env`,
 `~/.config/openclaw/gateway.env` (not for a state directory of one's own), then `env` of the
 configuration. The first place that defines a variable counts, even if it is empty there.
-The process is the gateway's where a unit starts one, else what a shell starts.
+The process is the gateway's where a unit starts one or it runs already, else what a
+shell starts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ from .site import Site
 
 GATEWAY_ENV = "~/.config/openclaw/gateway.env"
 USABLE = (Verdict.RESOLVES, Verdict.LOOSE)
-_DEFINED = (*USABLE, Verdict.EMPTY, Verdict.PLACEHOLDER, Verdict.MALFORMED)
+_DEFINED = (
+    *USABLE, Verdict.EMPTY, Verdict.PLACEHOLDER, Verdict.MALFORMED, Verdict.REFERENCE,
+)
+TITLE = "openclaw-gateway"
+"""The title that a running gateway gives its process (2026.6.11, 2026.9.6)."""
 _SHELLS = (PlaceKind.SESSION, PlaceKind.LOGIN, PlaceKind.INTERACTIVE)
 PLACEHOLDER = re.compile(
     r"(?i)<.*>|x{3,}|\*{3,}|\.{3}|change[-_ ]?me|replace.*|your[-_ ].*|__openclaw_redacted__"
@@ -65,12 +70,18 @@ def _process(sources: Sources, name: str) -> tuple[Place, ...]:
         files = reversed(sources.site.units[0].files)
         return tuple(Place(PlaceKind.DOTENV, file, name) for file in files)
     interactive = sources.wish.policy.credential_scope == "interactive"
-    return tuple(Place(kind, "", name) for kind in _SHELLS[: 3 if interactive else 2])
+    shells = (Place(kind, "", name) for kind in _SHELLS[: 3 if interactive else 2])
+    return (*shells, running(name))
+
+
+def running(name: str) -> Place:
+    """The environment of a running gateway."""
+    return Place(PlaceKind.SERVICE, TITLE, name)
 
 
 def _stored(sources: Sources, name: str) -> tuple[Place, ...]:
     site = sources.site
-    manager = [Place(PlaceKind.USER_MANAGER, "", name)] if site.units else []
+    manager = [Place(PlaceKind.USER_MANAGER, "", name), running(name)] if site.units else []
     files = [f"{site.state}/.env", *([GATEWAY_ENV] if site.is_default_state else [])]
     return (*manager, *(Place(PlaceKind.DOTENV, file, name) for file in files))
 
@@ -83,8 +94,8 @@ def looks(sources: Sources, name: str) -> tuple[Look, ...]:
         *(Look(place.told, sources.fact(place)) for place in _stored(sources, name)),
         *_configured(sources, name),
     ]
-    shells = 0 if sources.site.units else len(_process(sources, name))
-    usable = [at for at in range(shells) if found[at].fact.verdict in USABLE]
+    started = 0 if sources.site.units else len(_process(sources, name))
+    usable = [at for at in range(started) if found[at].fact.verdict in USABLE]
     defined = [at for at, look in enumerate(found) if look.fact.verdict in _DEFINED]
     for first in (usable or defined)[:1]:
         found[first] = replace(found[first], opens=found[first].fact.verdict in USABLE)

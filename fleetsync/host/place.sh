@@ -32,6 +32,7 @@ fs_place() {
     login) fs_judge_said "${fs_login_said-}" "the login shell gave no answer" ;;
     interactive) fs_judge_said "${fs_interactive_said-}" "the interactive shell gave no answer" ;;
     manager) fs_manager ;;
+    service) fs_service "$3" ;;
     *) fs_files "$3" ;;
     esac
     fs_value=
@@ -197,12 +198,29 @@ fs_manager() {
         "XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/run/user/$fs_uid}" \
         systemctl --user show-environment)
     case $fs_shown in
-    *"$fs_newline$fs_key="*)
-        fs_value=${fs_shown#*"$fs_newline$fs_key="}
-        fs_value=${fs_value%%"$fs_newline"*}
-        fs_judge
-        ;;
+    *"$fs_newline$fs_key="*) fs_judge_shown ;;
     *=*) ;;
     *) fs_rule unknown "the user manager is not reachable" ;;
     esac
+}
+# The verdict on the value of fs_key in fs_shown, whose lines are NAME=VALUE.
+fs_judge_shown() {
+    fs_value=${fs_shown#*"$fs_newline$fs_key="}
+    fs_value=${fs_value%%"$fs_newline"*}
+    fs_judge
+}
+# fs_service TITLE: the environment of our own running program of that process title, as
+# /proc tells it; of several the first that has the variable.
+fs_service() {
+    [ -r /proc/self/environ ] || { fs_rule unknown "no /proc on this host" && return; }
+    fs_detail="none runs"
+    for fs_running in $(grep -lsa "^$1" /proc/[0-9]*/cmdline); do
+        fs_running=${fs_running%/cmdline}/environ
+        [ -O "$fs_running" ] && [ -r "$fs_running" ] || continue
+        fs_detail=
+        fs_shown=$fs_newline$(tr '\0' '\n' <"$fs_running")
+        case $fs_shown in
+        *"$fs_newline$fs_key="*) fs_judge_shown && return ;;
+        esac
+    done
 }

@@ -13,6 +13,7 @@ from tests.adapters.openclaw import CONFIG, NAME, config, file, target, wish
 USED, EMPTY = Verdict.RESOLVES, Verdict.EMPTY
 SESSION, LOGIN = Place(PlaceKind.SESSION, "", NAME), Place(PlaceKind.LOGIN, "", NAME)
 INTERACTIVE = Place(PlaceKind.INTERACTIVE, "", NAME)
+RUNNING = Place(PlaceKind.SERVICE, "openclaw-gateway", NAME)
 MANAGER = Place(PlaceKind.USER_MANAGER, "", NAME)
 DOTENV = Place(PlaceKind.DOTENV, "~/.openclaw/.env", NAME)
 GATEWAY_ENV = Place(PlaceKind.DOTENV, "~/.config/openclaw/gateway.env", NAME)
@@ -70,6 +71,8 @@ OPEN: list[tuple[str, object, dict[Place, Verdict], dict[str, Any]]] = [
     ("the unit's environment file", TEMPLATE, {UNIT_FILE: USED},
      {"service": unit("EnvironmentFile=-%h/.openclaw/gateway.systemd.env")}),
     ("the user manager", TEMPLATE, {MANAGER: USED}, {"service": unit()}),
+    ("a gateway started by hand", TEMPLATE, {RUNNING: USED}, {}),
+    ("a running gateway and a silent unit", TEMPLATE, {RUNNING: USED}, {"service": unit()}),
     (".env under a gateway", TEMPLATE, {DOTENV: USED}, {"service": unit()}),
 ]
 
@@ -77,6 +80,7 @@ CLOSED: list[tuple[str, object, dict[Place, Verdict], dict[str, Any], str]] = [
     ("an unset variable", TEMPLATE, {}, {}, "would send the text itself as the key"),
     ("an empty variable hides .env", TEMPLATE, {SESSION: EMPTY, DOTENV: USED}, {}, "has no value"),
     ("interactive shells", TEMPLATE, {INTERACTIVE: USED}, {}, "has no value where OpenClaw"),
+    ("a reference in .env", TEMPLATE, {DOTENV: Verdict.REFERENCE}, {}, "has no value"),
     ("a bare name", NAME, {LOGIN: USED}, {}, f"a bare name is sent as the key: write {TEMPLATE}"),
     ("another bare name", "SOME_OTHER_KEY", {}, {}, "a bare name is sent as the key"),
     ("a placeholder", "<your key>", {}, {}, "placeholder"),
@@ -136,6 +140,7 @@ def test_the_trace_is_in_openclaws_own_order() -> None:
         "~/.openclaw/openclaw.json models.providers.anvil.apiKey",
         f"{NAME} in the environment of an ssh command",
         f"{NAME} in the login shell's environment",
+        f"{NAME} in the environment of the running openclaw-gateway",
         f"{NAME} in ~/.openclaw/.env",
         f"{NAME} in ~/.config/openclaw/gateway.env",
         f"~/.openclaw/openclaw.json env.vars.{NAME}",
@@ -145,11 +150,12 @@ def test_the_trace_is_in_openclaws_own_order() -> None:
 def test_the_trace_of_a_gateway_begins_with_what_its_unit_gives_it() -> None:
     service = unit("EnvironmentFile=%h/a.env", "EnvironmentFile=%h/b.env")
     places = [look.place for look in gate(TEMPLATE, {}, service=service).trace]
-    assert places[1:6] == [
+    assert places[1:7] == [
         f"{NAME} in ~/b.env",
         f"{NAME} in ~/a.env",
         f"{NAME} in Environment= of /home/u/.config/systemd/user/openclaw-gateway.service",
         f"{NAME} in the systemd user manager's environment",
+        f"{NAME} in the environment of the running openclaw-gateway",
         f"{NAME} in ~/.openclaw/.env",
     ]
 
@@ -158,6 +164,13 @@ def test_a_key_of_the_unit_alone_is_warned_about() -> None:
     credential = gate(TEMPLATE, {}, service=unit(f"Environment={NAME}=k-1234"))
     assert credential.warnings == (
         f"{NAME} is set for the gateway's unit only: `openclaw` in a shell there does not see it",
+    )
+
+
+def test_a_key_of_the_running_gateway_alone_is_warned_about() -> None:
+    credential = gate(TEMPLATE, {RUNNING: USED})
+    assert credential.warnings == (
+        f"{NAME} is known to the running gateway, and stands nowhere that lasts",
     )
 
 

@@ -1,0 +1,66 @@
+"""A credential in the environment of a running program is judged where it runs."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fleetsync.facts import Place, PlaceFact, PlaceKind, Verdict
+from tests.unit.host_read import SHELLS, Host
+
+KEY, TITLE = "ROUTER_API_KEY", "fleetsync-test-gateway"
+
+
+@pytest.fixture(params=SHELLS)
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> Host:
+    return Host(tmp_path, request.param)
+
+
+@contextmanager
+def running(environment: dict[str, str]) -> Iterator[None]:
+    """A program of that title, started with this environment, and ready."""
+    script = f"echo; exec -a {TITLE} sleep 600"
+    with subprocess.Popen(
+        ["bash", "-c", script], env={"PATH": "/usr/bin:/bin", **environment},
+        stdout=subprocess.PIPE,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            while not Path(f"/proc/{process.pid}/cmdline").read_bytes().startswith(TITLE.encode()):
+                pass
+            yield
+        finally:
+            process.kill()
+
+
+def judged(host: Host) -> PlaceFact:
+    return host.place(PlaceKind.SERVICE, TITLE, KEY)
+
+
+def test_a_variable_of_the_running_program_resolves(host: Host) -> None:
+    with running({"BEFORE": "a=b", KEY: "a-real-key", "AFTER": "c"}):
+        assert judged(host).verdict is Verdict.RESOLVES
+
+
+def test_an_empty_variable_of_the_running_program_is_empty(host: Host) -> None:
+    with running({KEY: ""}):
+        assert judged(host).verdict is Verdict.EMPTY
+
+
+def test_another_variable_that_ends_alike_is_another(host: Host) -> None:
+    with running({f"OTHER_{KEY}": "a-real-key"}):
+        assert judged(host) == PlaceFact(Verdict.ABSENT)
+
+
+def test_where_none_runs_the_verdict_says_so(host: Host) -> None:
+    assert judged(host) == PlaceFact(Verdict.ABSENT, detail="none runs")
+
+
+def test_a_title_that_is_no_plain_word_is_never_sent(host: Host) -> None:
+    with pytest.raises(ValueError, match="cannot be looked for"):
+        host.ask(Place(PlaceKind.SERVICE, "x; reboot", KEY))
