@@ -97,6 +97,17 @@ class Document:
         trail = resolve(self.root, path)
         return (trail.node.line, trail.node.column) if trail.nodes else (1, 1)
 
+    def differing(self, path: Path) -> str:
+        """How readers differ on the scalar at `path` or on its key, in words; empty where they
+        agree, or where there is none. YAML only: Hermes has read with two libraries."""
+        trail = resolve(self.root, path)
+        if self.dialect is not Dialect.YAML or trail.rest or not trail.nodes:
+            return ""
+        from fleetsync.documents.yaml_grammar import differing
+
+        found = [differing(node) for node in (trail.key, trail.node) if node is not None]
+        return "; ".join(words for words in found if words)
+
     def edit(self, edits: Iterable[Edit]) -> Edited:
         """Make `edits` in order and prove the outcome. Raises EditRefused; never writes."""
         bom = BOM if self.data.startswith(BOM) else b""

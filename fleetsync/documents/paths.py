@@ -46,7 +46,7 @@ def resolve(root: Node | None, path: Path) -> Trail:
     """Follow `path` from `root`.
 
     Raises EditRefused, with the place, for a duplicate key on the path, for two items that
-    one step could mean, and for a path that leads through an alias.
+    one step could mean, and for a path that leads through an alias or may lead through `<<`.
     """
     if root is None:
         return Trail((), (), path)
@@ -70,7 +70,10 @@ def _find(node: Node, step: Step) -> list[int]:
             "the value stands elsewhere: the path leads through an alias", node.line, node.column
         )
     if isinstance(step, str):
-        return [i for i, (key, _) in enumerate(node.entries) if _is_string(key, step)]
+        found = [i for i, (key, _) in enumerate(node.entries) if _is_string(key, step)]
+        if not found:
+            _check_merges(node)
+        return found
     if isinstance(step, int):
         return [step] if 0 <= step < len(node.items) else []
     matches = _has if isinstance(step, Where) else _is
@@ -85,12 +88,19 @@ def _find(node: Node, step: Step) -> list[int]:
     return found
 
 
+def _check_merges(mapping: Node) -> None:
+    """Raise EditRefused where a key that is not in `mapping` itself may be merged into it."""
+    for key, _ in mapping.entries:
+        if key.tag == "merge":
+            raise EditRefused("<< may merge this key in from elsewhere", key.line, key.column)
+
+
 def _has(item: Node, step: Step) -> bool:
     """Whether one of the item's entries says what `step` asks for. Raises EditRefused where
     the item holds that key twice: readers differ on which one counts."""
     if not isinstance(step, Where):
         return False
-    named = [(key, value) for key, value in item.entries if _is_string(key, step.key)]
+    named = [pair for pair in item.entries if pair[0].text == step.key and pair[0].tag == "str"]
     has = any(_is_string(value, step.value) for _, value in named)
     if has and len(named) > 1:
         raise _ambiguous(item, step.key, item.entries.index(named[1]))

@@ -78,13 +78,6 @@ def _is_explicit(text: str, start: int) -> bool:
     return mark and (at == 1 or text[at - 2] in f" \t,[{{{BREAKS}")
 
 
-def check_new_key(mapping: Node) -> None:
-    """Raise EditRefused where a new key would shadow one that `<<` merges in."""
-    for key, _ in mapping.entries:
-        if key.tag == "merge":
-            raise refuse(key, "<< may merge this key in from elsewhere")
-
-
 def check_removed_key(mapping: Node) -> None:
     """Raise EditRefused where removing a key would uncover one that `<<` merges in."""
     for key, _ in mapping.entries:

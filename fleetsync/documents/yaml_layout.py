@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -138,8 +138,7 @@ def _held(container: Node) -> tuple[list[Node], list[Node]]:
 def _indents(page: Page, containers: list[Node]) -> tuple[int, int]:
     """Step of nested mappings and offset of dashes, from the nearest evidence."""
     step = dash = None
-    whole = list(nodes(page.parsed.root)) if page.parsed.root else []
-    for group in (*([one] for one in containers), whole):
+    for group in _circles(page, containers):
         steps, dashes = Counter[int](), Counter[int]()
         for node in group:
             _count_indents(page, node, steps, dashes)
@@ -148,6 +147,14 @@ def _indents(page: Page, containers: list[Node]) -> tuple[int, int]:
         if step is not None and dash is not None:
             break
     return step or 2, 2 if dash is None else dash
+
+
+def _circles(page: Page, containers: list[Node]) -> Iterator[Iterable[Node]]:
+    """The containers one by one, then all nodes."""
+    for node in containers:
+        yield (node,)
+    if page.parsed.root:
+        yield nodes(page.parsed.root)
 
 
 def _count_indents(page: Page, node: Node, steps: Counter[int], dashes: Counter[int]) -> None:

@@ -238,7 +238,7 @@ class _Builder:
             raise self._refuse(reason, node.start)
 
     def _check_keys(self, mapping: Node, keys: list[Node]) -> None:
-        if all(key.tag == "str" for key in keys) and len({key.text for key in keys}) == len(keys):
+        if len({key.text for key in keys if key.tag == "str"}) == len(keys):
             return
         seen: set[tuple[str, str]] = set()
         for key, value in mapping.entries:

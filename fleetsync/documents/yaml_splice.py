@@ -10,7 +10,6 @@ from fleetsync.documents.tree import Kind, Node, Value
 from fleetsync.documents.yaml_flow import add_to_flow
 from fleetsync.documents.yaml_guard import (
     check_leaving,
-    check_new_key,
     check_open_end,
     check_trail,
     refuse,
@@ -64,7 +63,6 @@ def insert(parsed: Parsed, trail: Trail, key: str, value: Value) -> list[TextSpl
     if not trail.nodes:
         return _put_at(page, len(page.text), writer.entry(key, value))
     mapping = trail.node
-    check_new_key(mapping)
     if not mapping.entries:
         return _fill(page, trail, {key: value}, writer)
     if mapping.flow:

@@ -237,6 +237,8 @@ REFUSALS: list[tuple[str, str, Edit, str, int, int]] = [
     ("an insertion into what is used", "a: &x\n  n: 1\nb: *x\n", Set(("a", "m"), 2), "&x", 1, 4),
     ("a removed anchor in use", "a:\n  n: &x 1\nb: *x\nc: 1\n", Remove(("a",)), "&x is used", 2, 6),
     ("a key beside a merge", "d: &d {x: 1}\na:\n  <<: *d\n", Set(("a", "w"), 1), "<<", 3, 3),
+    ("a removed key that is merged in", "d: &d {x: 1}\na:\n  <<: *d\n", Remove(("a", "x")), "<<",
+     3, 3),
     ("a removed key beside a merge", "d: &d {x: 1}\na:\n  <<: *d\n  x: 2\n", Remove(("a", "x")),
      "uncover", 3, 3),
     ("a tagged scalar", "a: !!str 1\n", Set(("a",), 2), "explicit tag", 1, 4),

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetsync.documents import Dialect, Kind, Limits, Node, parse
-from fleetsync.documents.yaml_grammar import differing
-from fleetsync.errors import Unreadable
+from fleetsync.errors import EditRefused, Unreadable
 from tests.unit.documents_yaml import load, many, read, texts
 
 FIXTURES = sorted((File(__file__).parent / "fixtures" / "yaml").glob("*.yaml"))
@@ -235,21 +234,35 @@ def test_a_file_of_40_000_lines_is_read() -> None:
 
 
 def test_readers_that_differ_on_a_users_scalar_are_named() -> None:
-    words = differing(child("k: 012", "k"))
+    words = read("k: 012").differing(("k",))
     assert words == ("PyYAML reads 10 (int), ruamel.yaml at YAML 1.1 reads 10 (int), "
                      "ruamel.yaml at YAML 1.2 reads 12 (int)")
 
 
 @pytest.mark.parametrize("text", ["k: yes", "k: 1e3", "k: y", "k: 12:30", "k: 0o17"])
 def test_a_scalar_that_readers_retype_is_reported(text: str) -> None:
-    assert differing(child(text, "k"))
+    assert read(text).differing(("k",))
 
 
 @pytest.mark.parametrize(
     "text", ["k: word", "k: 'yes'", 'k: "012"', "k: 393216", "k: 1_000", "k: true", "k: |\n  012\n"]
 )
 def test_a_scalar_that_readers_agree_on_is_not_reported(text: str) -> None:
-    assert differing(child(text, "k")) == ""
+    assert read(text).differing(("k",)) == ""
+
+
+def test_a_key_that_readers_retype_is_reported() -> None:
+    assert read("1e3: x").differing(("1e3",))
+
+
+def test_where_nothing_stands_nothing_differs() -> None:
+    assert read("k: 012").differing(("absent", "key")) == ""
+
+
+@pytest.mark.parametrize("text", ["d: &d {x: 1}\nk:\n  <<: *d\n", "d: &d {x: 1}\nk: {<<: [*d]}\n"])
+def test_a_key_that_may_be_merged_in_is_never_called_missing(text: str) -> None:
+    with pytest.raises(EditRefused, match="<< may merge"):
+        read(text).value(("k", "x"))
 
 
 @pytest.mark.parametrize("file", FIXTURES, ids=lambda file: file.stem)
