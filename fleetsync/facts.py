@@ -21,7 +21,7 @@ class Sealed:
     They show in no repr and travel in no pickle; `reveal` is for parsing and hashing.
     """
 
-    __slots__ = ("_data", "sha256")
+    __slots__ = ("__weakref__", "_data", "sha256")
 
     def __init__(self, data: bytes) -> None:
         self._data = data

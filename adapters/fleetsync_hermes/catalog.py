@@ -50,11 +50,10 @@ def plan(target: Target, versions: tuple[Version, ...]) -> Planned:
     _sync_profile(draft, seen, versions)
     refusals, notes = _prune(draft, seen, seen.entry, refusals)
     edits = draft.finish()
-    notes = (
-        *reports.notes(seen, seen.entry, target.files[CACHE], versions), *notes,
-        *reports.restart(edits),
+    told = reports.notes(seen, seen.entry, target.files[CACHE], versions)
+    return Planned(
+        edits, tuple(draft.changes), (*told, *notes, *reports.restart(edits)), refusals
     )
-    return Planned(edits, tuple(draft.changes), notes, refusals)
 
 
 def _sync(draft: Draft, entry: Entry, alias: Alias) -> None:

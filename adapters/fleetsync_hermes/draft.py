@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 from fleetsync.adapter import Change, FileEdit
 from fleetsync.documents import (
@@ -23,9 +24,19 @@ from fleetsync.facts import FileFact, Sealed
 CONFIG, CACHE = "config", "cache"
 
 
+_PARSED: WeakKeyDictionary[Sealed, Document] = WeakKeyDictionary()
+"""A file is asked about several times, and reading it costs most. A document stays here no
+longer than the bytes that it was read from."""
+
+
 def document(fact: FileFact) -> Document | None:
     """The parsed file, None where it is absent. Raises Unreadable."""
-    return None if fact.content is None else parse(fact.content.reveal(), Dialect.YAML)
+    if fact.content is None:
+        return None
+    known = _PARSED.get(fact.content)
+    if known is None:
+        known = _PARSED[fact.content] = parse(fact.content.reveal(), Dialect.YAML)
+    return known
 
 
 def spell(value: Value | Missing) -> str:

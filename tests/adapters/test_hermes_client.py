@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -30,7 +31,7 @@ from fleetsync.facts import (
     VariableFact,
     Verdict,
 )
-from fleetsync_hermes import adapter
+from fleetsync_hermes import adapter, draft
 
 NAME = "ROUTER_API_KEY"
 URL = "https://router.example.net/v1"
@@ -397,3 +398,14 @@ def test_the_candidate_is_judged_where_one_is_planned() -> None:
     planned = adapter.plan(only)
     assert len(planned.edits) == 1
     assert adapter.loaded(only, planned, (reply(),)).agrees
+
+
+def test_a_parsed_file_is_kept_no_longer_than_its_bytes() -> None:
+    content = Sealed(b"model: x\n")
+    held = FileFact("/c.yaml", FileKind.FILE, content=content)
+    before = len(draft._PARSED)
+    assert draft.document(held) is draft.document(held)
+    assert len(draft._PARSED) == before + 1
+    del held, content
+    gc.collect()
+    assert len(draft._PARSED) == before
