@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 
-from fleetsync.catalog import Policy
 from fleetsync.fleetfile import CLIENTS, FleetTable
 from fleetsync.tables import dotted
 
 _NOT_YET = "is accepted, its feature is not in this version"
-_LATER_POLICY = ("dangling", "manage_max_output", "manage_reasoning", "preset")
 
 
 def notices(fleet: FleetTable, adapters: Collection[str]) -> Iterator[str]:
@@ -30,21 +28,6 @@ def _pending_keys(fleet: FleetTable) -> Iterator[str]:
         yield "smoke.aliases"
     if fleet.catalog_source is not None:
         yield "catalog_source"
-    default = Policy()
-    for keys, policy in _policies(fleet):
-        for key in _LATER_POLICY:
-            if getattr(policy, key) != getattr(default, key):
-                yield dotted((*keys, "policy", key))
-
-
-def _policies(fleet: FleetTable) -> Iterator[tuple[tuple[str, ...], Policy]]:
-    yield (), fleet.policy
-    for client, table in fleet.clients.items():
-        yield ("clients", client), table.policy
-    for name, host in fleet.hosts.items():
-        yield ("hosts", name), host.policy
-        for client, own in host.client_tables():
-            yield ("hosts", name, client), own.policy
 
 
 def _tables_without_effect(fleet: FleetTable) -> Iterator[str]:

@@ -420,11 +420,6 @@ NOT_YET = "is accepted, its feature is not in this version"
             '[catalog_source]\nkind = "anvil"\nurl = "http://r"\ncredential = "K"\n',
             "catalog_source",
         ),
-        ('[policy]\npreset = "anvil"\n', "policy.preset"),
-        ('[policy]\ndangling = "report"\n', "policy.dangling"),
-        ("[clients.pi.policy]\nmanage_max_output = true\n", "clients.pi.policy.manage_max_output"),
-        ("[hosts.one.policy]\nmanage_reasoning = true\n", "hosts.one.policy.manage_reasoning"),
-        ('[hosts.one.pi.policy]\npreset = "anvil"\n', "hosts.one.pi.policy.preset"),
     ],
 )
 def test_a_key_whose_feature_comes_later_says_so_when_used(
@@ -438,8 +433,8 @@ def test_a_client_without_adapter_says_so_once_with_its_hosts(tmp_path: Path) ->
     assert fleet(tmp_path, ROUTER + text).notices == (f'"hermes" in clients (one, two) {NOT_YET}',)
 
 
-def test_a_spelled_out_default_gives_no_notice(tmp_path: Path) -> None:
-    text = '[policy]\ndangling = "refuse"\npreset = ""\nmanage_reasoning = false\n'
+def test_a_policy_gives_no_notice(tmp_path: Path) -> None:
+    text = '[policy]\ndangling = "report"\npreset = "anvil"\nmanage_reasoning = true\n'
     assert fleet(tmp_path, ROUTER + HOST + text).notices == ()
 
 
