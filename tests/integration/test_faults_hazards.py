@@ -28,10 +28,9 @@ from fleetsync.transaction import (
     undo,
 )
 from tests.integration.faults.host import ShellRemote, namespace, shell
-from tests.integration.faults.world import World, digest
+from tests.integration.faults.world import FOREIGN, World, digest
 
 pytestmark = pytest.mark.faults
-FOREIGN = b'{"a":"somebody else"}'
 
 
 class Host:
@@ -40,6 +39,7 @@ class Host:
     def __init__(self, folder: Path, name: str = "dash") -> None:
         (folder / "home").mkdir()
         self.world = World(folder / "home")
+        self.world.plant()
         sh, path = shell(name, folder / "tools")
         self.remote = ShellRemote(sh, path, self.world.home)
         self.settings = self.world.items[1].real
@@ -458,6 +458,7 @@ from tests.integration.faults.host import ShellRemote, shell
 from tests.integration.faults.world import World
 home, tools = map(Path, sys.argv[1:])
 world = World(home)
+world.plant()
 for used in range(0, 64, 4):
     filler = home / "filler"
     filler.unlink(missing_ok=True)

@@ -1,92 +1,160 @@
-"""Run a transaction again and again, each time with one more command of it sabotaged.
+"""Run one cell of the matrix: a phase again and again, each time with a fault at another point.
 
-Started as a module inside a PID namespace of its own; prints one line of JSON.
+Started as a module inside a PID and mount namespace of its own, on a file system in
+memory; prints one line of JSON. Kills and failures strike single system calls (see
+syscalls.py), so that every state in which the files can be left is reached. After each
+one the files are judged as they are; from each state that is new, the next contact must
+settle everything.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import json
-import shutil
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fleetsync.errors import HostError
-from fleetsync.remote import Writer
+from fleetsync.errors import HostError, Lost
+from fleetsync.remote import ANSWER_CAP, Writer
 from fleetsync.transaction import Applied, End, Recovered, recover, transact, undo
+from tests.integration.faults import snapshot
 from tests.integration.faults.host import ShellRemote, shell
+from tests.integration.faults.matrix import Cell, Fault, Phase
+from tests.integration.faults.mutants import MUTANTS
+from tests.integration.faults.points import Act, Call, Decide
+from tests.integration.faults.syscalls import Watched
 from tests.integration.faults.world import World
 
-PRELUDE = Path(__file__).with_name("faults.sh").read_text("ascii")
+TRANSACTION = "0123456789abcdef"
+_CLAIMS = {
+    (Phase.APPLY, End.APPLIED): "new",
+    (Phase.APPLY, End.REFUSED): "old",
+    (Phase.APPLY, End.UNDONE): "old",
+    (Phase.UNDO, End.UNDONE): "old",
+    (Phase.UNDO, End.REFUSED): "new",
+}
+
+
+@dataclass
+class WatchedRemote(ShellRemote):
+    """A host whose every point is decided."""
+
+    decide: Decide = lambda call: Act.GO
+    calls: list[Call] = field(default_factory=list)
+
+    def exchange(
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+    ) -> bytes:
+        watched = Watched(self.home, self.decide)
+        try:
+            return watched.run(
+                self.argv(command), self.text(stdin), self.variables(), seconds
+            )
+        except TimeoutError as error:
+            raise Lost("no end came in time") from error
+        finally:
+            self.calls = watched.calls
 
 
 class Driver:
-    """One shell, one kind of fault, one phase (`apply`, `recover`, `undo`)."""
+    """One cell; a case is a point of it."""
 
-    def __init__(self, folder: Path, name: str, kind: str, phase: str) -> None:
-        self.folder, self.kind, self.phase = folder, kind, phase
-        self.sh, self.path = shell(name, folder / "tools")
+    def __init__(self, folder: Path, cell: Cell, mutant: str = "") -> None:
+        self.cell, self.template = cell, folder / "template"
+        sh, path = shell(cell.shell, folder / "tools")
+        self.healthy = ShellRemote(sh, path, folder / "home")
+        self.broken = WatchedRemote(sh, path, folder / "home", replaced=MUTANTS.get(mutant, ()))
+        self.world = World(self.healthy.home)
+        self.world.home.mkdir()
+        self.world.plant()
+        self._prepare()
+        snapshot.copy(self.world.home, self.template)
+        self.settled: set[str] = set()
 
-    def count(self) -> int:
-        """How many commands there are to sabotage."""
-        folder = self.folder / "count"
-        self._act(World(self._fresh(folder)), self._remote(folder, 0))
-        return int((folder / "counter").read_text())
+    def points(self) -> list[Call]:
+        """The calls at which the fault is to strike, in a run where nothing fails."""
+        self._act()
+        return self.cell.points(self.broken.calls)
 
-    def case(self, at: int) -> list[str]:
-        """What is wrong after a fault at command `at`, at once and after recovery."""
-        folder = self.folder / str(at)
-        world = World(self._fresh(folder))
-        end = self._act(world, self._remote(folder, at))
-        wrong = world.torn()
-        world.let_time_pass()
-        wrong += self._contradicted(world, end)
-        healthy = Writer(replace(self._remote(folder, 0), prelude=""))
-        if at % 2:
-            wrong += map(str, recover(healthy, undo=at % 4 == 1).problems)
-        elif transact(healthy, world.job()).end not in {End.APPLIED, End.REFUSED}:
-            wrong.append("the next transaction did not end well")
-        wrong += world.settled("" if at % 2 or self.phase == "undo" else "new")
-        shutil.rmtree(folder)
-        return [f"{self.phase} {self.kind} {at} ({end}): {one}" for one in wrong]
+    def case(self, point: Call) -> list[str]:
+        """What is wrong after a fault at a point, at once and after the next contact."""
+        snapshot.copy(self.template, self.world.home)
+        self.broken.decide = self._strike(point.number)
+        end = self._act()
+        wrong = self._judged(end)
+        if [call.family for call in self.broken.calls[point.number - 1 :][:1]] != [point.family]:
+            wrong.append("the point was not reached")
+        state = snapshot.fingerprint(self.world.home)
+        if state not in self.settled:
+            self.settled.add(state)
+            wrong += self._contact(len(self.settled))
+        where = f"{self.cell} {point.number} {point.name} {point.path} ({end and end.end})"
+        return [f"{where}: {one}" for one in wrong]
 
-    def _contradicted(self, world: World, end: Applied | None) -> list[str]:
-        """An answer that says more than is so."""
-        wished = {
-            ("apply", End.APPLIED): "new",
-            ("apply", End.REFUSED): "old",
-            ("apply", End.UNDONE): "old",
-            ("undo", End.UNDONE): "old",
-            ("undo", End.REFUSED): "new",
-        }
-        claim = wished.get((self.phase, end.end)) if end else None
-        return [f"the answer was {end}"] if claim and set(world.states()) != {claim} else []
+    def _strike(self, at: int) -> Decide:
+        def decide(call: Call) -> Act | int:
+            if call.number == at and self.cell.fault.foreign:
+                self.world.write_foreign(in_place=self.cell.fault is Fault.EDIT)
+            return self.cell.fault.act(call, at)
 
-    def _act(self, world: World, remote: ShellRemote) -> Applied | None:
-        healthy = Writer(replace(remote, prelude=""))
-        sabotaged = Writer(remote)
-        job = world.job("0123456789abcdef")
-        if self.phase == "apply":
-            return _tried(lambda: transact(sabotaged, job))
-        if self.phase == "undo":
-            transact(healthy, job)
-            return _tried(lambda: undo(sabotaged, job.transaction))
-        half = replace(remote, replaced=(("fs_each fs_proved", "kill -s KILL $$"),), prelude="")
-        _tried(lambda: transact(Writer(half), job))
-        _tried(lambda: recover(sabotaged))
-        return None
+        return decide
 
-    def _remote(self, folder: Path, at: int) -> ShellRemote:
-        head = f"fault_at={at} fault_kind={self.kind} fault_counter={folder}/counter\n"
-        return ShellRemote(self.sh, self.path, folder / "home", head + PRELUDE)
+    def _judged(self, end: Applied | None) -> list[str]:
+        """A file that is neither old nor new, or an answer that says more than is so."""
+        claim = _CLAIMS.get((self.cell.phase, end.end)) if end else None
+        states = self.world.states()
+        if self.cell.fault.foreign:
+            if states.pop(1) != "foreign":
+                return ["what somebody else wrote is lost"]
+        wrong = self.world.torn(states)
+        if claim and set(states) != {claim}:
+            wrong.append(f"the answer was {end}, the files are {states}")
+        return wrong
 
-    @staticmethod
-    def _fresh(folder: Path) -> Path:
-        (folder / "home").mkdir(parents=True)
-        return folder / "home"
+    def _contact(self, number: int) -> list[str]:
+        """The next run on this host, of one kind or another."""
+        self.world.let_time_pass()
+        writer = Writer(self.healthy)
+        if self.cell.fault.foreign:
+            problems = recover(writer).problems
+            return [*map(str, problems), *self.world.settled(foreign=True)]
+        if number % 4 == 1:
+            end = transact(writer, self.world.job()).end
+            ended = [] if end in {End.APPLIED, End.REFUSED} else [f"the next run ended {end}"]
+            return ended + self.world.settled("new")
+        problems = recover(writer, undo=number % 4 == 0).problems
+        return [*map(str, problems), *self.world.settled()]
+
+    def _prepare(self) -> None:
+        """What was before the phase."""
+        job = self.world.job(TRANSACTION)
+        if self.cell.phase is Phase.UNDO:
+            transact(Writer(self.healthy), job)
+        elif self.cell.phase is not Phase.APPLY:
+            decide = _dies_before_second if self.cell.phase is Phase.RECOVER else _dies_after_last
+            cut = replace(self.broken, replaced=(), decide=decide)
+            _tried(lambda: transact(Writer(cut), job))
+
+    def _act(self) -> Applied | None:
+        writer = Writer(self.broken)
+        if self.cell.phase is Phase.APPLY:
+            return _tried(lambda: transact(writer, self.world.job(TRANSACTION)))
+        if self.cell.phase is Phase.UNDO:
+            return _tried(lambda: undo(writer, TRANSACTION))
+        return _tried(lambda: recover(writer, undo=self.cell.phase is Phase.TAKE_BACK))
+
+
+def _dies_before_second(call: Call) -> Act:
+    """The first file is new, the second is about to be locked."""
+    return Act.KILL if call.path.endswith(".lock") else Act.GO
+
+
+def _dies_after_last(call: Call) -> Act:
+    """All files are new, and not yet proved."""
+    return Act.KILL if call.family == "unlink" and call.path.endswith("-1-old") else Act.GO
 
 
 def _tried(action: Callable[[], Applied | Recovered]) -> Applied | None:
@@ -99,19 +167,21 @@ def _tried(action: Callable[[], Applied | Recovered]) -> Applied | None:
 
 
 def main() -> None:
-    """Arguments: folder, shell, kind, phase, and how many commands one case stands for."""
+    """Arguments: folder, shell, fault, phase, step, and the name of a mutant or nothing."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("shell")
-    parser.add_argument("kind")
-    parser.add_argument("phase")
+    parser.add_argument("fault", type=Fault.__getitem__)
+    parser.add_argument("phase", type=Phase.__getitem__)
     parser.add_argument("step", type=int)
+    parser.add_argument("--mutant", default="")
     given = parser.parse_args()
-    driver = Driver(given.folder, given.shell, given.kind, given.phase)
-    points = range(1, driver.count() + 1, given.step)
-    with ThreadPoolExecutor(2) as pool:
-        wrong = [one for found in pool.map(driver.case, points) for one in found]
-    json.dump({"cases": len(points), "wrong": wrong}, sys.stdout)
+    cell = Cell(given.shell, given.fault, given.phase, given.step)
+    driver = Driver(given.folder, cell, given.mutant)
+    points = driver.points()
+    wrong = [one for point in points for one in driver.case(point)]
+    calls = collections.Counter(point.family for point in points)
+    json.dump({"cases": len(points), "calls": calls, "wrong": wrong}, sys.stdout)
 
 
 if __name__ == "__main__":

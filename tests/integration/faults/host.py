@@ -61,17 +61,12 @@ class ShellRemote:
         self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
     ) -> bytes:
         """Run the script to its end; what it printed."""
-        text = stdin.decode("ascii").replace("fs_calls() {\n", f"fs_calls() {{\n{self.prelude}\n")
-        for old, new in self.replaced:
-            if old not in text:
-                raise LookupError(old)
-            text = text.replace(old, new)
         try:
             done = subprocess.run(
-                [*self.within, str(self.sh), "-c", command.removeprefix("sh -c '")[:-1]],
-                input=text.encode(),
+                self.argv(command),
+                input=self.text(stdin),
                 stdout=subprocess.PIPE,
-                env={"HOME": str(self.home), "PATH": self.path, **self.environment},
+                env=self.variables(),
                 cwd=self.home,
                 timeout=seconds,
                 check=False,
@@ -79,3 +74,20 @@ class ShellRemote:
         except subprocess.TimeoutExpired as error:
             raise Lost("no end came in time") from error
         return done.stdout
+
+    def argv(self, command: str) -> list[str]:
+        """What runs the script."""
+        return [*self.within, str(self.sh), "-c", command.removeprefix("sh -c '")[:-1]]
+
+    def text(self, stdin: bytes) -> bytes:
+        """The script, sabotaged."""
+        text = stdin.decode("ascii").replace("fs_calls() {\n", f"fs_calls() {{\n{self.prelude}\n")
+        for old, new in self.replaced:
+            if old not in text:
+                raise LookupError(old)
+            text = text.replace(old, new)
+        return text.encode()
+
+    def variables(self) -> dict[str, str]:
+        """The environment of the script."""
+        return {"HOME": str(self.home), "PATH": self.path, **self.environment}

@@ -13,6 +13,8 @@ from fleetsync.facts import Sealed
 from fleetsync.transaction import FileJob, Job, fresh_id
 
 CREATED = b'{"created": true}\n'
+FOREIGN = b'{"a":"somebody else"}'
+"""What somebody else writes; neither old nor new."""
 
 
 def digest(data: bytes) -> str:
@@ -37,8 +39,6 @@ class World:
         self.home = home
         agent = home / ".pi" / "agent"
         kept = home / "dot files"
-        agent.mkdir(parents=True)
-        kept.mkdir()
         old = b"{ // it's 100% 'ours'\n" + bytes(range(256)) * 3 + b"\n}"
         self.lock = agent / "settings.json.lock"
         self.items = (
@@ -48,11 +48,26 @@ class World:
             Item(home / "made" / "here" / "n.json", home / "made" / "here" / "n.json",
                  None, CREATED, 0o644),
         )
+
+    def plant(self) -> None:
+        """Lay the files that are there before."""
         for item in self.items:
             if item.old is not None:
+                item.real.parent.mkdir(parents=True)
                 item.real.write_bytes(item.old)
                 item.real.chmod(item.mode)
-        (agent / "models.json").symlink_to(kept / "models.json")
+        self.items[0].path.symlink_to(self.items[0].real)
+
+    def write_foreign(self, *, in_place: bool) -> None:
+        """Somebody else changes settings.json, as editors do: in place, or by rename."""
+        real = self.items[1].real
+        if in_place:
+            real.write_bytes(FOREIGN)
+            return
+        temporary = real.with_name("settings.edited")
+        temporary.write_bytes(FOREIGN)
+        temporary.chmod(self.items[1].mode)
+        temporary.replace(real)
 
     def job(self, transaction: str = "") -> Job:
         """The job that turns every file from old to new."""
@@ -81,7 +96,7 @@ class World:
         return self.home / ".local" / "state" / "fleetsync"
 
     def states(self) -> list[str]:
-        """Each file as one of old, new, other (mode included)."""
+        """Each file as one of old, new, foreign, other (mode included)."""
         return [self._state(item) for item in self.items]
 
     @staticmethod
@@ -91,13 +106,17 @@ class World:
         data, mode = item.real.read_bytes(), item.real.stat().st_mode & 0o7777
         if mode != item.mode:
             return f"other: mode {mode:o}"
-        known = {item.old: "old", item.new: "new"}
+        known = {item.old: "old", item.new: "new", FOREIGN: "foreign"}
         return known.get(data, f"other: {data[:40]!r}")
 
-    def settled(self, wished: str = "") -> list[str]:
-        """What is wrong although everything should be finished or undone."""
-        states = set(self.states())
+    def settled(self, wished: str = "", *, foreign: bool = False) -> list[str]:
+        """What is wrong although everything should be finished or undone; with `foreign`,
+        settings.json is somebody else's now."""
+        found = self.states()
         wrong = []
+        if foreign and found.pop(1) != "foreign":
+            wrong.append("what somebody else wrote is lost")
+        states = set(found)
         if len(states) != 1 or not states <= {"old", "new"} or (wished and states != {wished}):
             wrong.append(f"files are {self.states()}, wished {wished or 'all alike'}")
         wrong += [f"left behind: {path.name}" for path in self.home.rglob(".fleetsync-*")]
@@ -122,10 +141,11 @@ class World:
             wrong.append("our lock is left")
         return wrong
 
-    def torn(self) -> list[str]:
+    def torn(self, states: list[str] | None = None) -> list[str]:
         """What is wrong at any moment: a file that is neither, or new without a bundle."""
-        wrong = [state for state in self.states() if state.startswith("other")]
-        if "new" in self.states() and not any(map(self.whole, (self.state / "txn").iterdir())):
+        states = self.states() if states is None else states
+        wrong = [state for state in states if state not in {"old", "new"}]
+        if "new" in states and not any(map(self.whole, (self.state / "txn").iterdir())):
             wrong.append("a file is new and no bundle is whole")
         return wrong
 
