@@ -1,8 +1,9 @@
 """How long an edit with its proof takes, beside what other ways take for a whole file.
 
-`make bench-documents` prints one row a way and size: CPU milliseconds, the best of
-all runs within a while. A row of ours is parse, edit and proof (a second parse, the comparison of the
-trees); the others read and write the file and prove nothing.
+`make bench-documents` prints one row a way and size: CPU milliseconds, the best of all
+runs within a while. An edit of ours is counted with its proof (a second parse, and the
+comparison of the trees) on a file that was parsed before; the others read and write the
+whole file and prove nothing.
 """
 
 from __future__ import annotations

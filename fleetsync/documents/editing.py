@@ -45,10 +45,12 @@ def edit(parsed: Parsed, grammar: Grammar, bom: bytes, edits: tuple[Edit, ...]) 
     current, rope = parsed, Rope(parsed.text)
     waiting: list[Made] = []
     for one in edits:
-        light = _is_light(current, one, keys)
-        if waiting and not (light and _is_apart(current, one, waiting)):
+        trail = resolve(current.root, one.path)
+        light = _is_light(one, trail, keys)
+        if waiting and not (light and all(made.trail.node is not trail.node for made in waiting)):
             current, waiting = _step(current, grammar, rope, waiting), []
-        made = make(current, grammar, one)
+            trail = resolve(current.root, one.path)
+        made = make(current, grammar, one, trail)
         if not made.splices:
             continue
         waiting.append(made)
@@ -58,9 +60,8 @@ def edit(parsed: Parsed, grammar: Grammar, bom: bytes, edits: tuple[Edit, ...]) 
     return _edited(parsed, current, bom, rope)
 
 
-def make(parsed: Parsed, grammar: Grammar, one: Edit) -> Made:
-    """Resolve `one` and let the grammar splice it; no splices where nothing must change."""
-    trail = resolve(parsed.root, one.path)
+def make(parsed: Parsed, grammar: Grammar, one: Edit, trail: Trail) -> Made:
+    """Let the grammar splice `one` at its trail; no splices where nothing must change."""
     _check(trail, one)
     if isinstance(one, Remove):
         made = [] if trail.rest else grammar.remove(parsed, trail)
@@ -128,21 +129,14 @@ def _words(step: Step) -> str:
     return f"the key {step!r}" if isinstance(step, str) else f"item {step}"
 
 
-def _is_light(parsed: Parsed, one: Edit, keys: set[str]) -> bool:
+def _is_light(one: Edit, trail: Trail, keys: set[str]) -> bool:
     """Whether `one` replaces a scalar by a scalar that no other path is looked up by."""
     if not isinstance(one, Set) or isinstance(one.value, list | dict) or not one.path:
         return False
     last = one.path[-1]
-    trail = resolve(parsed.root, one.path)
     if trail.rest or not trail.nodes or not isinstance(last, str) or last in keys:
         return False
     return trail.node.kind is Kind.SCALAR and not proof.is_null(trail.node)
-
-
-def _is_apart(parsed: Parsed, one: Edit, waiting: list[Made]) -> bool:
-    """Whether `one` speaks of another node than all that wait."""
-    node = resolve(parsed.root, one.path).node
-    return all(made.trail.node is not node for made in waiting)
 
 
 def _step(parsed: Parsed, grammar: Grammar, rope: Rope, made: list[Made]) -> Parsed:

@@ -108,7 +108,16 @@ class Style:
 
     def begins_line(self, at: int) -> bool:
         """Whether only white space, and perhaps a comma, stands before `at` on its line."""
-        return self.before(at).strip(" \t") in ("", ",")
+        at = self._spaces_before(at)
+        if self.text.endswith(",", 0, at):
+            at = self._spaces_before(at - 1)
+        return at == self.line_start(at)
+
+    def _spaces_before(self, at: int) -> int:
+        """Where the spaces and tabs that end at `at` begin."""
+        while at > 0 and self.text[at - 1] in " \t":
+            at -= 1
+        return at
 
     def before(self, at: int) -> str:
         """What stands before `at` on its line."""
