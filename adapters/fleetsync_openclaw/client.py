@@ -188,15 +188,21 @@ def _notes(
             f"profile {profile or 'default'} has a gateway here too: it is a target where "
             "[hosts.NAME.openclaw] profiles names it"
         )
-    if len(installations) > 1:
-        told = ", ".join(f"{one.path} ({one.version})" for one in installations)
-        yield f"{len(installations)} installations share this configuration: {told}"
     for fact in config.files.values():
         if fact.is_link and tilde(fact.real, facts) != tilde(fact.path, facts):
             yield (
                 f"{fact.path} is a link: {fact.real} is edited and the link kept; OpenClaw's own "
                 "next write replaces the link by a file"
             )
+    yield from _installed(sources, installations)
+    yield from stale.notes(sources, config)
+
+
+def _installed(sources: Sources, installations: tuple[Installation, ...]) -> Iterator[str]:
+    """What the operator should know of the versions that are installed."""
+    if len(installations) > 1:
+        told = ", ".join(f"{one.path} ({one.version})" for one in installations)
+        yield f"{len(installations)} installations share this configuration: {told}"
     for version in _versions(installations):
         if version.notice:
             yield version.notice
@@ -205,4 +211,3 @@ def _notes(
                 f"the file has keys of an older OpenClaw (meta.lastTouchedAt): {version.text} "
                 "rejects them until its gateway's next start brings it up to date; checked at apply"
             )
-    yield from stale.notes(sources, config)
