@@ -71,7 +71,11 @@ def _process(sources: Sources, name: str) -> tuple[Place, ...]:
         return tuple(Place(PlaceKind.DOTENV, file, name) for file in files)
     interactive = sources.wish.policy.credential_scope == "interactive"
     shells = (Place(kind, "", name) for kind in _SHELLS[: 3 if interactive else 2])
-    return (*shells, running(name))
+    return (*shells, *_running(sources.site, name))
+
+
+def _running(site: Site, name: str) -> tuple[Place, ...]:
+    return (running(name),) if site.alone else ()
 
 
 def running(name: str) -> Place:
@@ -81,7 +85,9 @@ def running(name: str) -> Place:
 
 def _stored(sources: Sources, name: str) -> tuple[Place, ...]:
     site = sources.site
-    manager = [Place(PlaceKind.USER_MANAGER, "", name), running(name)] if site.units else []
+    manager: tuple[Place, ...] = ()
+    if site.units:
+        manager = (Place(PlaceKind.USER_MANAGER, "", name), *_running(site, name))
     files = [f"{site.state}/.env", *([GATEWAY_ENV] if site.is_default_state else [])]
     return (*manager, *(Place(PlaceKind.DOTENV, file, name) for file in files))
 

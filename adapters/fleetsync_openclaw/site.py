@@ -8,7 +8,7 @@ else it is openclaw.json in OPENCLAW_STATE_DIR, else in `.openclaw` (a profile:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fleetsync.adapter import Wish
 from fleetsync.facts import Facts, FileFact, Question, Variable, VariableFact
@@ -17,7 +17,6 @@ from . import units as unit_files
 from .units import Unit
 
 CONFIG_PATH, STATE_DIR, HOME = "OPENCLAW_CONFIG_PATH", "OPENCLAW_STATE_DIR", "OPENCLAW_HOME"
-INCLUDE_ROOTS = "OPENCLAW_INCLUDE_ROOTS"
 VARIABLES = tuple(map(Variable, (CONFIG_PATH, STATE_DIR, HOME)))
 
 
@@ -25,7 +24,8 @@ VARIABLES = tuple(map(Variable, (CONFIG_PATH, STATE_DIR, HOME)))
 class Site:
     """One profile: its file, its state directory, and the units that start it.
 
-    `told` says which variables or unit decided; `others` are what contradicts it.
+    `told` says which variables or unit decided; `others` are what contradicts it. `alone`:
+    no other profile is known here, so a running gateway is this one's.
     """
 
     profile: str
@@ -34,11 +34,7 @@ class Site:
     units: tuple[Unit, ...] = ()
     told: str = ""
     others: tuple[str, ...] = ()
-
-    @property
-    def directory(self) -> str:
-        """The directory that holds the config file: includes are confined to it."""
-        return self.config.rpartition("/")[0]
+    alone: bool = True
 
     @property
     def is_default_state(self) -> bool:
@@ -50,7 +46,9 @@ def sites(wish: Wish, facts: Facts) -> tuple[Site, ...]:
     """The profiles that the inventory names, or the default one."""
     named = wish.options.get("profiles") or ("default",)
     found = installed_units(facts)
-    return tuple(_site("" if name == "default" else name, found, facts) for name in named)
+    profiles = ["" if name == "default" else name for name in named]
+    alone = len({*profiles, *(unit.profile for unit in found)}) == 1
+    return tuple(replace(_site(name, found, facts), alone=alone) for name in profiles)
 
 
 def installed_units(facts: Facts) -> tuple[Unit, ...]:

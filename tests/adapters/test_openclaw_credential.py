@@ -174,6 +174,13 @@ def test_a_key_of_the_running_gateway_alone_is_warned_about() -> None:
     )
 
 
+def test_a_running_gateway_counts_only_where_it_can_be_no_other_profiles() -> None:
+    files: dict[str, object] = {
+        CONFIG: config(TEMPLATE), UNIT.replace("gateway", "gateway-lab"): unit(),
+    }
+    assert not target(wish(), files, held={RUNNING: USED}).credential.opens
+
+
 def test_a_readable_dotenv_is_warned_about() -> None:
     credential = gate(TEMPLATE, {DOTENV: Verdict.LOOSE})
     assert credential.warnings == (f"{NAME} in ~/.openclaw/.env is readable by others",)
