@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleetsync.documents import Dialect, Kind, Limits, Node, parse
+from fleetsync.documents import Dialect, Kind, Limits, Node, parse, yaml_parse
 from fleetsync.errors import EditRefused, Unreadable
-from tests.unit.documents_yaml import load, many, read, texts
+from tests.unit.documents_yaml import load, many, paths, read, texts
 
 FIXTURES = sorted((File(__file__).parent / "fixtures" / "yaml").glob("*.yaml"))
 
@@ -277,6 +277,21 @@ def test_every_scalar_of_a_fixture_stands_where_its_node_says(file: File) -> Non
         if plain and " ".join(shown(text, node).split()) != " ".join(node.text.split()):
             wrong.append(node)
     assert wrong == []
+
+
+@pytest.mark.parametrize("file", FIXTURES, ids=lambda file: file.stem)
+def test_pyyaml_without_libyaml_gives_the_same_tree(
+    file: File, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = file.read_text("utf-8")
+    fast = tree(text)
+    monkeypatch.setattr(yaml_parse, "_Loader", yaml.SafeLoader)
+    assert _places(tree(text)) == _places(fast)
+
+
+def _places(root: Node) -> list[tuple[object, ...]]:
+    return [(path, node.kind, node.tag, node.text, node.start, node.end, node.line, node.column)
+            for path, node in paths(root)]
 
 
 def _loads(text: str) -> bool:
