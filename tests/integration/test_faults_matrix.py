@@ -53,5 +53,5 @@ def test_every_file_is_old_or_new_and_the_next_contact_settles_all(
 )
 def test_a_defect_of_the_scripts_is_found(tmp_path: Path, mutant: str, fault: Fault) -> None:
     assert mutant in MUTANTS
-    answer = run(tmp_path, Cell("dash", fault, Phase.APPLY), "--mutant", mutant)
+    answer = run(tmp_path, Cell("dash", fault, Phase.APPLY, 4), "--mutant", mutant)
     assert answer["wrong"] != []

@@ -29,12 +29,16 @@ from tests.integration.faults.syscalls import Watched
 from tests.integration.faults.world import World
 
 TRANSACTION = "0123456789abcdef"
+WAY_BACK = "fedcba9876543210"
 _CLAIMS = {
     (Phase.APPLY, End.APPLIED): "new",
     (Phase.APPLY, End.REFUSED): "old",
     (Phase.APPLY, End.UNDONE): "old",
     (Phase.UNDO, End.UNDONE): "old",
     (Phase.UNDO, End.REFUSED): "new",
+    (Phase.ROLLBACK, End.APPLIED): "old",
+    (Phase.ROLLBACK, End.REFUSED): "new",
+    (Phase.ROLLBACK, End.UNDONE): "new",
 }
 
 
@@ -109,7 +113,7 @@ class Driver:
         if self.cell.fault.foreign:
             if states.pop(1) != "foreign":
                 return ["what somebody else wrote is lost"]
-        wrong = self.world.torn(states)
+        wrong = self.world.torn(states, back=self.cell.phase is Phase.ROLLBACK)
         if claim and set(states) != {claim}:
             wrong.append(f"the answer was {end}, the files are {states}")
         return wrong
@@ -121,30 +125,40 @@ class Driver:
         if self.cell.fault.foreign:
             problems = recover(writer).problems
             return [*map(str, problems), *self.world.settled(foreign=True)]
-        if number % 4 == 1:
+        if number % 6 == 1:
             end = transact(writer, self.world.job()).end
             ended = [] if end in {End.APPLIED, End.REFUSED} else [f"the next run ended {end}"]
             return ended + self.world.settled("new")
-        problems = recover(writer, undo=number % 4 == 0).problems
+        problems = recover(writer, undo=number % 3 == 0).problems
         return [*map(str, problems), *self.world.settled()]
 
     def _prepare(self) -> None:
         """What was before the phase."""
         job = self.world.job(TRANSACTION)
-        if self.cell.phase is Phase.UNDO:
-            transact(Writer(self.healthy), job)
-        elif self.cell.phase is not Phase.APPLY:
-            decide = _dies_before_second if self.cell.phase is Phase.RECOVER else _dies_after_last
-            cut = replace(self.broken, replaced=(), decide=decide)
+        if self.cell.phase in _CUT:
+            cut = replace(self.broken, replaced=(), decide=_CUT[self.cell.phase])
             _tried(lambda: transact(Writer(cut), job))
+        elif self.cell.phase is not Phase.APPLY:
+            transact(Writer(self.healthy), job)
+        if self.cell.phase is Phase.ROLLBACK:
+            (self.world.made / "here" / "mine.txt").touch()    # so the directory stays
 
     def _act(self) -> Applied | None:
         writer = Writer(self.broken)
-        if self.cell.phase is Phase.APPLY:
-            return _tried(lambda: transact(writer, self.world.job(TRANSACTION)))
-        if self.cell.phase is Phase.UNDO:
-            return _tried(lambda: undo(writer, TRANSACTION))
-        return _tried(lambda: recover(writer, undo=self.cell.phase is Phase.TAKE_BACK))
+        actions: dict[Phase, Callable[[], Applied | Recovered]] = {
+            Phase.APPLY: lambda: transact(writer, self.world.job(TRANSACTION)),
+            Phase.DROP: lambda: recover(writer),
+            Phase.RECOVER: lambda: recover(writer),
+            Phase.TAKE_BACK: lambda: recover(writer, undo=True),
+            Phase.UNDO: lambda: undo(writer, TRANSACTION),
+            Phase.ROLLBACK: lambda: transact(writer, self.world.way_back(WAY_BACK)),
+        }
+        return _tried(actions[self.cell.phase])
+
+
+def _dies_before_decision(call: Call) -> Act:
+    """All is staged."""
+    return Act.KILL if call.path.endswith(".commit") else Act.GO
 
 
 def _dies_before_second(call: Call) -> Act:
@@ -155,6 +169,13 @@ def _dies_before_second(call: Call) -> Act:
 def _dies_after_last(call: Call) -> Act:
     """All files are new, and not yet proved."""
     return Act.KILL if call.family == "unlink" and call.path.endswith("-1-old") else Act.GO
+
+
+_CUT: dict[Phase, Decide] = {
+    Phase.DROP: _dies_before_decision,
+    Phase.RECOVER: _dies_before_second,
+    Phase.TAKE_BACK: _dies_after_last,
+}
 
 
 def _tried(action: Callable[[], Applied | Recovered]) -> Applied | None:

@@ -22,10 +22,12 @@ _NEEDS_SPACE = frozenset({"open", "write", "clone", "mkdir", "link", "symlink", 
 class Phase(enum.Enum):
     """What is under way when the fault strikes."""
 
-    APPLY = "apply"
-    RECOVER = "recover"
-    TAKE_BACK = "recover --undo"
-    UNDO = "undo"
+    APPLY = "two files are replaced, one is created in a new directory"
+    DROP = "recovery of an apply that was cut off before its decision"
+    RECOVER = "recovery of one that was cut off after its first file"
+    TAKE_BACK = "`recover --undo` of one that was cut off after its last file"
+    UNDO = "the undo of an apply, from its bundle"
+    ROLLBACK = "a transaction the other way: two files are replaced, one is taken away"
 
 
 class Fault(enum.Enum):
@@ -82,6 +84,7 @@ CALLS: dict[Phase, frozenset[str]] = {
         "open", "write", "rename", "link", "symlink", "unlink", "mkdir", "rmdir", "chmod",
         "times", "sync",
     }),
+    Phase.DROP: frozenset({"rmdir", "symlink", "sync", "unlink"}),
     Phase.RECOVER: frozenset({
         "open", "write", "rename", "link", "symlink", "unlink", "mkdir", "rmdir", "sync",
     }),
@@ -89,6 +92,10 @@ CALLS: dict[Phase, frozenset[str]] = {
         "open", "write", "rename", "link", "symlink", "unlink", "mkdir", "rmdir", "sync",
     }),
     Phase.UNDO: frozenset({
+        "open", "write", "rename", "link", "symlink", "unlink", "mkdir", "rmdir", "times",
+        "sync",
+    }),
+    Phase.ROLLBACK: frozenset({
         "open", "write", "rename", "link", "symlink", "unlink", "mkdir", "rmdir", "times",
         "sync",
     }),
@@ -123,17 +130,26 @@ class Cell:
         return sorted({*struck[:: self.step], *firsts.values()}, key=lambda call: call.number)
 
 
+def pairs() -> tuple[tuple[Fault, Phase], ...]:
+    """Every fault in every phase, but for those of writing where nothing is written."""
+    return tuple(pair for pair in itertools.product(Fault, Phase) if expected(*pair))
+
+
 def full() -> tuple[Cell, ...]:
     """Everything."""
-    return tuple(Cell(*one) for one in itertools.product(SHELLS, Fault, Phase))
+    return tuple(Cell(shell, *pair) for shell in SHELLS for pair in pairs())
 
 
 def lean() -> tuple[Cell, ...]:
-    """All points under dash, kills under bash and busybox."""
-    dash = (Cell("dash", fault, phase, 4 if fault.foreign else 1)
-            for fault, phase in itertools.product(Fault, Phase))
-    others = (Cell(shell, Fault.KILL, phase, 4)
-              for shell, phase in itertools.product(("bash", "busybox"), Phase))
+    """All points of dash, a part where the calls are met in another phase as well or the
+    edits are somebody else's; kills under bash and busybox."""
+    dash = (
+        Cell("dash", fault, phase, 5 if fault.foreign else 3 if phase is Phase.ROLLBACK else 1)
+        for fault, phase in pairs()
+    )
+    others = (
+        Cell(shell, Fault.KILL, phase, 5) for shell in ("bash", "busybox") for phase in Phase
+    )
     return (*dash, *others)
 
 

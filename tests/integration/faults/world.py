@@ -83,12 +83,36 @@ class World:
             meta=(("operator", "tester"), ("run", "a run")),
         )
 
-    def _edit(self, item: Item, splice: Splice, companion: str = "") -> FileJob:
-        assert item.old is not None
-        return FileJob(
-            "pi", str(item.path), str(item.real), digest(item.old), digest(item.new),
-            len(item.new), len(item.old), (splice,), companion=companion,
+    def way_back(self, transaction: str) -> Job:
+        """The job of a rollback: what was replaced is replaced again, what was created is
+        taken away."""
+        models, settings, made = self.items
+        assert models.old is not None
+        there = Splice(30, 30 + len(models.new) - len(models.old) + 30, models.old[30:60])
+        return Job(
+            transaction,
+            (
+                self._edit(models, there, back=True),
+                self._edit(settings, Splice(5, 7, b"1"), companion=str(self.lock), back=True),
+                FileJob("pi", str(made.path), str(made.real), digest(made.new), "", 0,
+                        len(made.new)),
+            ),
         )
+
+    def _edit(
+        self, item: Item, splice: Splice, companion: str = "", *, back: bool = False
+    ) -> FileJob:
+        assert item.old is not None
+        old, new = (item.new, item.old) if back else (item.old, item.new)
+        return FileJob(
+            "pi", str(item.path), str(item.real), digest(old), digest(new), len(new), len(old),
+            (splice,), companion=companion,
+        )
+
+    @property
+    def made(self) -> Path:
+        """The directory that is new."""
+        return self.home / "made"
 
     @property
     def state(self) -> Path:
@@ -124,7 +148,7 @@ class World:
             wrong.append("the link is no link any more")
         if self.lock.exists():
             wrong.append("the client's lock is left")
-        if "old" in states and (self.home / "made").exists():
+        if "old" in states and self.made.exists() and not any(self.made.rglob("*.txt")):
             wrong.append("a directory that was made is left")
         if self.state.exists():
             wrong += self._unfinished()
@@ -141,24 +165,28 @@ class World:
             wrong.append("our lock is left")
         return wrong
 
-    def torn(self, states: list[str] | None = None) -> list[str]:
-        """What is wrong at any moment: a file that is neither, or new without a bundle."""
+    def torn(self, states: list[str] | None = None, *, back: bool = False) -> list[str]:
+        """What is wrong at any moment: a file that is neither, or a file that is written
+        without a bundle that holds all the originals."""
         states = self.states() if states is None else states
         wrong = [state for state in states if state not in {"old", "new"}]
-        if "new" in states and not any(map(self.whole, (self.state / "txn").iterdir())):
-            wrong.append("a file is new and no bundle is whole")
+        bundles = (self.state / "txn").glob("*")
+        if ("old" if back else "new") in states and not any(
+            self.whole(bundle, back=back) for bundle in bundles
+        ):
+            wrong.append("a file is written and no bundle is whole")
         return wrong
 
-    def whole(self, bundle: Path) -> bool:
+    def whole(self, bundle: Path, *, back: bool = False) -> bool:
         """Whether a bundle holds every original and says so."""
         manifest = bundle / "manifest"
         return (
             manifest.exists()
             and manifest.read_text().endswith("\nEND\n")
             and all(
-                (bundle / f"old.{number}").read_bytes() == item.old
+                (bundle / f"old.{number}").read_bytes() == (item.new if back else item.old)
                 for number, item in enumerate(self.items, 1)
-                if item.old is not None
+                if back or item.old is not None
             )
         )
 
