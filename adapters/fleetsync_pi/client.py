@@ -14,7 +14,6 @@ from fleetsync.adapter import (
     Target,
     Wish,
 )
-from fleetsync.documents import Document
 from fleetsync.errors import DocumentError
 from fleetsync.facts import (
     Facts,
@@ -30,7 +29,7 @@ from fleetsync.facts import (
 )
 
 from . import catalog, loader, router
-from .credential import Sources, api_key, auth_place, environment, judge, variables
+from .credential import Sources, Stored, api_key, environment, judge, variables
 from .draft import MODELS, SETTINGS, document
 from .versions import PACKAGES, RUNTIMES, Version, parse, too_old
 
@@ -52,7 +51,7 @@ class PiAdapter:
             _locate(wish),
             _read(directory, MODELS),
             _read(directory, SETTINGS),
-            auth_place(directory, wish.provider),
+            *Stored(directory, wish.provider).places,
             *environment(wish, names),
         })
 
@@ -127,29 +126,26 @@ def _file(facts: Facts, directory: str, role: str) -> FileFact:
     return files[0] if files else FileFact(f"{directory}/{role}.json", FileKind.ABSENT)
 
 
-def _readable(fact: FileFact) -> Document | None:
+def _api_key(fact: FileFact, provider: str) -> tuple[str | None, bool]:
+    """The apiKey in models.json, and whether the file could be read for it."""
     try:
-        return document(fact, MODELS)
+        found = document(fact, MODELS)
+        known = found is not None or fact.kind is FileKind.ABSENT
+        return api_key(found, provider), known
     except DocumentError:
-        return None
-
-
-def _api_key(fact: FileFact, provider: str) -> str | None:
-    try:
-        return api_key(_readable(fact), provider)
-    except DocumentError:
-        return None
+        return None, False
 
 
 def _sources(wish: Wish, facts: Facts, directory: str, models: FileFact) -> Sources:
-    key = _api_key(models, wish.provider)
-    return Sources(wish, facts, auth_place(directory, wish.provider), models.path, key)
+    key, readable = _api_key(models, wish.provider)
+    stored = Stored(directory, wish.provider)
+    return Sources(wish, facts, stored, models.path, key, readable)
 
 
 def _named(wish: Wish, facts: Facts, directory: str) -> frozenset[str]:
     """The variables that this host's files name for the key."""
-    key = _api_key(_file(facts, directory, MODELS), wish.provider)
-    auth = facts.answers.get(auth_place(directory, wish.provider))
+    key, _ = _api_key(_file(facts, directory, MODELS), wish.provider)
+    auth = facts.answers.get(Stored(directory, wish.provider).key)
     named = {auth.detail} if isinstance(auth, PlaceFact) and _is_reference(auth) else set()
     return variables(key) | named
 

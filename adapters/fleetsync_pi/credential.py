@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fleetsync.adapter import Credential, Look, Wish
 from fleetsync.documents import MISSING, Document
@@ -28,25 +28,54 @@ _USABLE = (Verdict.RESOLVES, Verdict.LOOSE)
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """The provider's entry in auth.json of one agent directory: `{"type": …, "key": …}`."""
+
+    directory: str
+    provider: str
+
+    def _place(self, *keys: str) -> Place:
+        names = "\x1f".join((self.provider, *keys))
+        return Place(PlaceKind.JSON, f"{self.directory}/auth.json", names)
+
+    @property
+    def entry(self) -> Place:
+        """The entry as a whole."""
+        return self._place()
+
+    @property
+    def kind(self) -> Place:
+        """What the entry says it is."""
+        return self._place("type")
+
+    @property
+    def key(self) -> Place:
+        """The key in it."""
+        return self._place("key")
+
+    @property
+    def places(self) -> frozenset[Place]:
+        """All that the host is asked about it."""
+        return frozenset({self.entry, self.kind, self.key})
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     """Where one host's Pi takes its key from: auth.json's place, and apiKey's string."""
 
     wish: Wish
     facts: Facts
-    auth: Place
+    stored: Stored
     models: str
     api_key: str | None
     """None where models.json gives none (or could not be read)"""
+    readable: bool = True
+    """whether models.json could be read"""
 
     def fact(self, place: Place) -> PlaceFact:
         """The host's verdict on `place`."""
         answer = self.facts.answers.get(place)
         return answer if isinstance(answer, PlaceFact) else PlaceFact(Verdict.UNKNOWN)
-
-
-def auth_place(directory: str, provider: str) -> Place:
-    """The place of the provider's key in auth.json."""
-    return Place(PlaceKind.JSON, f"{directory}/auth.json", f"{provider}\x1fkey")
 
 
 def api_key(document: Document | None, provider: str) -> str | None:
@@ -77,11 +106,15 @@ def environment(wish: Wish, names: frozenset[str]) -> frozenset[Place]:
 
 def judge(sources: Sources, version: Version) -> Credential:
     """The gate for one installation. It says why it is closed and what to do."""
-    auth = sources.fact(sources.auth)
-    where = sources.auth.told
+    auth, where = sources.fact(sources.stored.key), sources.stored.key.told
+    entry = sources.fact(sources.stored.entry).verdict
+    if entry is Verdict.ABSENT:
+        return _api_key(sources, version, Look(where, PlaceFact(Verdict.ABSENT)))
+    if entry not in _NO_ANSWER and not _is_key_entry(sources):
+        return _unusable(sources)
     match auth.verdict:
-        case Verdict.ABSENT:
-            return _api_key(sources, version, Look(where, auth))
+        case Verdict.RESOLVES | Verdict.LOOSE if version.dollar_is_variable and _mixes(auth):
+            return _mixed(where, auth)
         case Verdict.RESOLVES | Verdict.LOOSE:
             return _opened(Look(where, auth, opens=True))
         case Verdict.REFERENCE if version.dollar_is_variable:
@@ -99,6 +132,39 @@ def judge(sources: Sources, version: Version) -> Credential:
         (Look(where, auth),),
         f"{where} is {auth.verdict.value}, and it comes before apiKey in models.json",
         f"correct or remove the entry {sources.wish.provider} in auth.json on the host",
+    )
+
+
+_NO_ANSWER = (Verdict.UNREADABLE, Verdict.UNKNOWN)
+
+
+def _is_key_entry(sources: Sources) -> bool:
+    """Any other entry hides apiKey and gives no key (0.84.4 and 1.6.0 send no request;
+    0.73.1 passes over some of them, which is not relied on)."""
+    kind = sources.fact(sources.stored.kind)
+    has_key = sources.fact(sources.stored.key).verdict is not Verdict.ABSENT
+    return has_key and kind.detail == "api_key"
+
+
+def _unusable(sources: Sources) -> Credential:
+    where = sources.stored.entry.told
+    return _closed(
+        (Look(where, PlaceFact(Verdict.MALFORMED, detail="no API key entry")),),
+        f'{where} is no entry {{"type": "api_key", "key": …}}, and it comes before apiKey in '
+        "models.json",
+        f"correct or remove the entry {sources.wish.provider} in auth.json on the host",
+    )
+
+
+def _mixes(fact: PlaceFact) -> bool:
+    return "holds a $" in fact.detail
+
+
+def _mixed(where: str, auth: PlaceFact) -> Credential:
+    return _closed(
+        (Look(where, PlaceFact(Verdict.INDETERMINATE, detail=auth.detail)),),
+        f"{where} names a variable inside other text: whether that gives a key is indeterminate",
+        "store the key itself in auth.json on the host; a $ that belongs to it is written $$",
     )
 
 
@@ -125,6 +191,8 @@ def _command(trace: tuple[Look, ...], where: str) -> Credential:
 
 def _api_key(sources: Sources, version: Version, auth: Look) -> Credential:
     text, where = sources.api_key, f"{sources.models} apiKey"
+    if not sources.readable:
+        return _unread(auth, sources.models)
     if text is None:
         absent = Look(where, PlaceFact(Verdict.ABSENT))
         step = _advice(sources, version)
@@ -142,9 +210,18 @@ def _api_key(sources: Sources, version: Version, auth: Look) -> Credential:
         return _bare(sources, version, (auth, Look(where, fact)), where)
     names = tuple(name for name in _names(text) if name)
     if names and version.dollar_is_variable:
-        fact = PlaceFact(Verdict.REFERENCE, detail=", ".join(names))
+        told = ", ".join(_named(name, sources) for name in names)
+        fact = PlaceFact(Verdict.REFERENCE, detail=told)
         return _environment(sources, names, (auth, Look(where, fact)), where)
     return _literal(sources, version, auth, where, dollar=bool(names))
+
+
+def _unread(auth: Look, models: str) -> Credential:
+    return _closed(
+        (auth, Look(f"{models} apiKey", PlaceFact(Verdict.UNREADABLE))),
+        f"whether Pi has a key cannot be told: {models} cannot be read",
+        "make models.json readable for Pi first",
+    )
 
 
 def _bare(
@@ -178,7 +255,8 @@ def _literal(
     else:
         literal = PlaceFact(Verdict.RESOLVES, detail="a key in the file itself")
         return _opened(auth, Look(where, literal, opens=True))
-    names = tuple(variables(text)) if verdict is Verdict.WRONG_SYNTAX else ()
+    names = tuple(name for name in variables(text) if _shown(name, sources))
+    names = names if verdict is Verdict.WRONG_SYNTAX else ()
     return _closed(
         (auth, Look(where, PlaceFact(verdict)), *_looks(sources, names)),
         f"{where} gives Pi {version.text} no key: {why}",
@@ -193,7 +271,7 @@ def _environment(
     missing = [name for name in names if not _seen(sources, name)]
     if not missing:
         return _opened(*trace, *looks)
-    told = ", ".join(missing)
+    told = ", ".join(_named(name, sources) for name in missing)
     return _closed(
         (*trace, *looks),
         f"{where} names {told}, which has no value where Pi would see it on this host",
@@ -215,8 +293,20 @@ def _looks(sources: Sources, names: tuple[str, ...]) -> tuple[Look, ...]:
     )
     facts = ((place, sources.fact(place)) for place in places)
     return tuple(
-        Look(place.told, fact, opens=fact.verdict in _USABLE) for place, fact in facts
+        Look(_told(place, sources), fact, opens=fact.verdict in _USABLE) for place, fact in facts
     )
+
+
+def _told(place: Place, sources: Sources) -> str:
+    return replace(place, name=_named(place.name, sources)).told
+
+
+def _named(name: str, sources: Sources) -> str:
+    """A variable's name may be a piece of a key that holds a `$`: it is shown if it is the
+    whole template, or looks like a variable's name."""
+    text = sources.api_key or ""
+    shown = name not in text or text in (f"${name}", f"${{{name}}}")
+    return name if shown or _shown(name, sources) else "a variable"
 
 
 def _by_kind(place: Place) -> int:

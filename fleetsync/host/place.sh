@@ -54,6 +54,7 @@ fs_judge() {
     case $fs_form:$fs_value in
     *:) fs_rule empty '' ;;
     json:'!'*) fs_rule command '' ;;
+    json:api_key | json:oauth) fs_rule placeholder "$fs_value" ;; # a kind, and no secret
     json:'$'* | file:'$'* | dotenv:'$'*) fs_judge_reference ;;
     *) fs_judge_text ;;
     esac
@@ -86,9 +87,16 @@ fs_judge_word() {
         ;;
     *)
         fs_rule resolves "$fs_note"
+        [ "$fs_form" != json ] || fs_note_template
         fs_print=$(fs_put "$fs_salt$fs_value" | fs_sha256)
         fs_print=$(fs_put "$fs_pepper$fs_print" | fs_sha256 | head -c 12)
         ;;
+    esac
+}
+# fs_note_template: a $NAME inside other text, where `$$` and `$!` only stand for a character.
+fs_note_template() {
+    case $(fs_put "$fs_value" | sed 's/\$[$!]//g') in
+    *'$'[A-Za-z_{]*) fs_detail="${fs_note:+$fs_note, }holds a \$" ;;
     esac
 }
 # The files of a place, in order.

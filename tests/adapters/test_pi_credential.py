@@ -9,13 +9,13 @@ import pytest
 from fleetsync.adapter import Credential, Wish
 from fleetsync.catalog import Alias, Policy
 from fleetsync.facts import Facts, Place, PlaceFact, PlaceKind, Question, Verdict
-from fleetsync_pi.credential import Sources, auth_place, judge, variables
+from fleetsync_pi.credential import Sources, Stored, judge, variables
 from fleetsync_pi.versions import parse
 
 OLD, MIDDLE, NEW = "0.73.1", "0.78.0", "1.6.0"
 NAME = "ROUTER_API_KEY"
 ALIAS = Alias(name="llm.primary", context_window=8, max_output_tokens=4)
-AUTH = auth_place("~/.pi/agent", "anvil")
+AUTH = Stored("~/.pi/agent", "anvil")
 
 
 def gate(
@@ -26,11 +26,20 @@ def gate(
     login: Mapping[str, Verdict] | None = None,
     interactive: Mapping[str, Verdict] | None = None,
     auth: PlaceFact | None = None,
+    entry: Verdict | None = None,
+    kind: str = "api_key",
     scope: str = "persistent",
+    readable: bool = True,
 ) -> Credential:
     policy = Policy.model_validate({"credential_scope": scope})
     wish = Wish("pi", "anvil", "https://r/v1", NAME, (ALIAS,), frozenset(), policy)
-    answers: dict[Question, PlaceFact] = {AUTH: auth or PlaceFact(Verdict.ABSENT)}
+    auth = auth or PlaceFact(Verdict.ABSENT)
+    whole = Verdict.ABSENT if auth.verdict is Verdict.ABSENT else Verdict.MALFORMED
+    answers: dict[Question, PlaceFact] = {
+        AUTH.entry: PlaceFact(entry or whole),
+        AUTH.kind: PlaceFact(Verdict.PLACEHOLDER, detail=kind),
+        AUTH.key: auth,
+    }
     shells = {
         PlaceKind.SESSION: session, PlaceKind.LOGIN: login, PlaceKind.INTERACTIVE: interactive,
     }
@@ -41,7 +50,8 @@ def gate(
     parsed = parse(version)
     assert parsed is not None
     models = "~/.pi/agent/models.json"
-    return judge(Sources(wish, Facts(None, answers), AUTH, models, api_key), parsed)
+    sources = Sources(wish, Facts(None, answers), AUTH, models, api_key, readable)
+    return judge(sources, parsed)
 
 
 SET = {NAME: Verdict.RESOLVES}
@@ -60,13 +70,16 @@ OPEN = [
     (OLD, NAME, {"login": SET}),
     (OLD, "a-real-looking-key", {}),
     (OLD, "abc", {"auth": PlaceFact(Verdict.RESOLVES)}),
+    (OLD, "abc", {"auth": PlaceFact(Verdict.RESOLVES, detail="holds a $")}),
 ]
 
 CLOSED = [
     (NEW, f"${NAME}", {}, "has no value where Pi would see it"),
     (NEW, f"${NAME}", {"login": {NAME: Verdict.EMPTY}}, "has no value"),
     (NEW, f"${NAME}", {"interactive": SET}, "has no value"),
-    (NEW, "pre-$A-$B", {"login": {"A": Verdict.RESOLVES}}, "names B"),
+    (NEW, "pre-$A_A-$B_B", {"login": {"A_A": Verdict.RESOLVES}}, "names B_B"),
+    (NEW, "pre-$odd", {}, "names a variable, which has no value"),
+    (NEW, "good-literal-key", {"readable": False}, "models.json cannot be read"),
     (NEW, NAME, {"login": SET}, "a bare name is sent as the key"),
     (NEW, "SOME_OTHER_KEY", {}, "a bare name is sent as the key"),
     (NEW, "", {}, "it is empty"),
@@ -80,6 +93,11 @@ CLOSED = [
     (NEW, "good-literal-key", {"auth": PlaceFact(Verdict.UNREADABLE)}, "comes before apiKey"),
     (NEW, "good-literal-key", {"auth": PlaceFact(Verdict.UNKNOWN)}, "comes before apiKey"),
     (NEW, "good-literal-key", {"auth": PlaceFact(Verdict.COMMAND)}, "indeterminate"),
+    (NEW, f"${NAME}", {"entry": Verdict.MALFORMED, "login": SET}, "is no entry"),
+    (NEW, f"${NAME}", {"entry": Verdict.RESOLVES, "login": SET}, "is no entry"),
+    (NEW, None, {"auth": PlaceFact(Verdict.RESOLVES), "kind": "oauth"}, "is no entry"),
+    (NEW, None, {"auth": PlaceFact(Verdict.RESOLVES), "kind": ""}, "is no entry"),
+    (NEW, None, {"auth": PlaceFact(Verdict.RESOLVES, detail="holds a $")}, "inside other text"),
     (OLD, f"${NAME}", {"login": SET}, "it reads no $NAME"),
     (OLD, NAME, {}, "has no value where Pi would see it"),
     (OLD, None, {"login": SET}, "neither auth.json nor models.json"),
@@ -119,6 +137,15 @@ def test_the_trace_is_in_pis_own_order() -> None:
 @pytest.mark.parametrize("key", ["sk-0123456789abcdef", "Abc$Def", "lowercaseword", "mixed_Word1"])
 def test_a_key_in_the_file_is_never_shown(version: str, key: str) -> None:
     assert key not in repr(gate(version, key))
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE, NEW])
+@pytest.mark.parametrize("set_there", [Verdict.RESOLVES, Verdict.ABSENT])
+def test_a_piece_of_a_key_is_not_taken_for_a_variables_name(
+    version: str, set_there: Verdict
+) -> None:
+    shown = gate(version, "abc$hunter2x", login={"hunter2x": set_there})
+    assert "hunter2x" not in repr(shown)
 
 
 def test_a_loose_secret_file_is_warned_about() -> None:
