@@ -10,9 +10,11 @@ import re
 from dataclasses import dataclass
 
 PACKAGES = ("hermes-agent",)
-RUNTIMES = ("hermes_cli/__init__.py", "hermes_cli/config.py", "hermes_cli/runtime_provider.py")
+_CODE = ("hermes_cli/__init__.py", "hermes_cli/config.py", "hermes_cli/runtime_provider.py")
+RUNTIMES = (*_CODE, *(f"../../../../{name}" for name in _CODE))
 """Files that change with the code: the first names the version, the others decide on the
-limits. bin/hermes is ten lines that never change."""
+limits. bin/hermes is ten lines that never change. The installer's checkout has its code
+beside the environment, four levels above the packages."""
 TESTED = ("0.18.2", "0.19.0")
 MINIMUM_WINDOW = 64_000
 """Tokens below which Hermes refuses to start with a model (0.18.2 and 0.19.0,

@@ -133,9 +133,14 @@ fs_first_line() {
     esac
     fs_shebang=${1-}
 }
-# The package that owns fs_target: fs_package, fs_version, fs_root.
+# The package that owns fs_target: fs_package, fs_version, fs_root. For a Python program its
+# environment tells: a checkout of one can hold a package.json of that name and no meaning.
 fs_name_package() {
     fs_package='' fs_version='' fs_root=''
+    case ${fs_shebang##*/} in
+    python*) fs_python_package "${fs_shebang%/*/*}" ;;
+    esac
+    [ -z "$fs_package" ] || return
     fs_up=$fs_target
     fs_hops=0
     while [ "$fs_hops" -lt 6 ]; do
@@ -144,9 +149,6 @@ fs_name_package() {
         [ -n "$fs_up" ] || break
         fs_node_package "$fs_up" && return
     done
-    case ${fs_shebang##*/} in
-    python*) fs_python_package "${fs_shebang%/*/*}" ;;
-    esac
 }
 fs_node_package() {
     [ -r "$1/package.json" ] || return 1

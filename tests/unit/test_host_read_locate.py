@@ -127,6 +127,17 @@ def test_a_python_launcher_is_told_by_its_environment(host: Host) -> None:
     )
 
 
+def test_a_package_json_beside_a_python_environment_tells_nothing(host: Host) -> None:
+    host.write("agent/package.json", '{"name": "agent-py", "version": "1.0.0"}')
+    python = host.write("agent/venv/bin/python3", NODE, 0o755)
+    site = "agent/venv/lib/python3.11/site-packages"
+    host.write(f"{site}/agent_py-0.19.0.dist-info/METADATA")
+    launcher = host.write("agent/venv/bin/agent", f"#!{python}\nimport agent\n", 0o755)
+    host.write(".local/bin/other")
+    (host.home / ".local/bin/agent").symlink_to(launcher)
+    assert (only(host).version, only(host).root) == ("0.19.0", f"{host.home}/{site}")
+
+
 @pytest.mark.parametrize("quoted", ["'{}'", '"{}"'])
 def test_a_long_python_path_is_found_behind_its_shell_line(host: Host, quoted: str) -> None:
     python = host.write("a b/venv/bin/python3", NODE, 0o755)
