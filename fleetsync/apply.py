@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fleetsync import transaction
 from fleetsync.adapter import Loaded
+from fleetsync.bundles import DIALECT
 from fleetsync.errors import HostError, Lost
 from fleetsync.job import Approved, Job
 from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
@@ -14,7 +15,9 @@ from fleetsync.outcome import HostResult, Outcome, TargetResult, label
 from fleetsync.plan import Plan
 from fleetsync.redact import printable
 from fleetsync.remote import Runner, Writer
-from fleetsync.transaction import Applied, End, FileJob, Problem, Reason, Recovery
+from fleetsync.rollback import put_back
+from fleetsync.transaction import Applied, End, FileJob
+from fleetsync.unwritten import problem_line, recovery_line, unwritten
 
 _PATIENCE = 3
 """How often a running client is asked again whether it has applied the new file; each
@@ -53,7 +56,7 @@ def _settled(session: Session, writer: Writer) -> tuple[Look, tuple[str, ...]]:
     if not seen.state.interrupted:
         return seen, ()
     recovered = transaction.recover(writer)
-    notes = (*map(_recovery, recovered.found), *map(_problem, recovered.problems))
+    notes = (*map(recovery_line, recovered.found), *map(problem_line, recovered.problems))
     return look(session), notes
 
 
@@ -99,8 +102,8 @@ def _written(
     job = _job(session.job, ready)
     applied = _transact(writer, job)
     if applied.end not in (End.APPLIED, End.ALREADY):
-        return [one.become(**_unwritten(applied)) for one in ready]
-    notes = tuple(map(_recovery, applied.recovered))
+        return [one.become(**unwritten(applied)) for one in ready]
+    notes = tuple(map(recovery_line, applied.recovered))
     changed = [
         one.become(
             outcome=Outcome.CHANGED, bundle=applied.bundle, notes=(*one.result.notes, *notes)
@@ -111,7 +114,12 @@ def _written(
     failures = {name: proof.reason for name, proof in proofs.items() if not proof.agrees}
     if not failures:
         return [_applied(one, proofs[one.result.label]) for one in changed]
-    return _rolled_back(writer, job.transaction, changed, failures)
+    good = [one for one in changed if one.result.label not in failures]
+    bad = [one for one in changed if one.result.label in failures]
+    return [
+        *(_applied(one, proofs[one.result.label]) for one in good),
+        *_rolled_back(session, writer, job.transaction, bad, failures, alone=not good),
+    ]
 
 
 def _job(job: Job, ready: Sequence[_One]) -> transaction.Job:
@@ -126,8 +134,15 @@ def _job(job: Job, ready: Sequence[_One]) -> transaction.Job:
         ("operator", run.operator),
         ("controller", run.controller),
         ("generation", run.generation),
+        *_dialects(ready),
     )
     return transaction.Job(transaction.fresh_id(), files, meta)
+
+
+def _dialects(ready: Sequence[_One]) -> Iterator[tuple[str, str]]:
+    """What a rollback must know of each file beyond its row."""
+    edits = (edit for one in ready for edit in one.plan.planned.edits)
+    return ((f"{DIALECT}{number}", edit.dialect.name) for number, edit in enumerate(edits, 1))
 
 
 def _transact(writer: Writer, job: transaction.Job) -> Applied:
@@ -137,57 +152,6 @@ def _transact(writer: Writer, job: transaction.Job) -> Applied:
     except Lost:
         writer.remote.close()
         return transaction.transact(writer, job)
-
-
-def _unwritten(applied: Applied) -> dict[str, object]:
-    told = "; ".join(map(_problem, applied.problems)) or "the host gave no reason"
-    match applied.end:
-        case End.UNDONE:
-            return {
-                "outcome": Outcome.ROLLED_BACK,
-                "reason": f"the write was taken back: {told}",
-                "step": "preview again; the originals are in the bundle",
-                "bundle": applied.bundle,
-            }
-        case End.STUCK:
-            return {
-                "outcome": Outcome.FAILED,
-                "reason": f"the write could be neither finished nor taken back: {told}",
-                "step": "make room or rights on the host, then apply again: it finishes this "
-                "first; the originals are in the bundle",
-                "bundle": applied.bundle,
-            }
-    return {
-        "outcome": Outcome.REFUSED,
-        "reason": f"nothing was written: {told}",
-        "step": _STEPS.get(applied.problems[0].reason, "") if applied.problems else "",
-    }
-
-
-_STEPS = {
-    Reason.LOCKED: "wait for the other run, then preview again",
-    Reason.MOVED: "preview again",
-    Reason.RESOLVED: "preview again",
-    Reason.APPEARED: "preview again",
-    Reason.EDITED: "preview again",
-    Reason.COMPANION: "close the client on the host, or wait, then apply again",
-    Reason.SPACE: "make room on the host, then apply again",
-    Reason.LINKS: "keep one name of the file on the host",
-    Reason.OWNER: "log in as the account that owns the file, or give it back",
-    Reason.READONLY: "make it writable on the host, if its manager agrees",
-    Reason.IMMUTABLE: "take the attribute off on the host (chattr -i), if that is wished",
-    Reason.STUCK: "look into the state directory on the host",
-}
-
-
-def _problem(problem: Problem) -> str:
-    where = f"{problem.path}: " if problem.path else ""
-    detail = f" ({problem.detail})" if problem.detail else ""
-    return printable(f"{where}{problem.reason.value}{detail}")
-
-
-def _recovery(found: Recovery) -> str:
-    return f"transaction {found.transaction}, interrupted in state {found.found}: {found.now} now"
 
 
 # --- verify, and take back what does not hold --------------------------------------
@@ -235,15 +199,27 @@ def _applied(one: _One, proof: Loaded) -> _One:
 
 
 def _rolled_back(
-    writer: Writer, identity: str, written: Sequence[_One], failures: dict[str, str]
+    session: Session,
+    writer: Writer,
+    identity: str,
+    written: Sequence[_One],
+    failures: dict[str, str],
+    *,
+    alone: bool,
 ) -> list[_One]:
+    """The targets that failed, with their files put back. Were all of the transaction's
+    targets among them (`alone`), it is undone; else the others keep their change."""
+    labels = [one.result.label for one in written]
     told = "; ".join(f"{name}: {why}" for name, why in failures.items())
     try:
-        undone = transaction.undo(writer, identity)
+        if alone:
+            undone = transaction.undo(writer, identity)
+        else:
+            undone = put_back(session.job, session.reader, writer, identity, labels)
     except HostError as error:
         return [_open(one, told, error.message) for one in written]
     if undone.end not in (End.UNDONE, End.APPLIED, End.ALREADY):
-        return [_open(one, told, "; ".join(map(_problem, undone.problems))) for one in written]
+        return [_open(one, told, "; ".join(map(problem_line, undone.problems))) for one in written]
     return [
         one.become(
             outcome=Outcome.ROLLED_BACK,

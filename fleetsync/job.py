@@ -16,6 +16,15 @@ class Step(enum.Enum):
     APPLY = "apply"
     VERIFY = "verify"
     DOCTOR = "doctor"
+    AGAIN = "look again"
+    """whether what was written is still there"""
+    FIND = "find"
+    """interrupted transactions, without settling them"""
+    RECOVER = "recover"
+    BUNDLES = "bundles"
+    PRUNE = "prune"
+    TAKE_BACK = "rollback preview"
+    ROLLBACK = "rollback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,25 @@ class Approved:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """What recover, bundles and rollback are told beyond the host.
+
+    `bundle` and `run` choose what is meant; with neither it is the newest that is done.
+    `clients` leaves out the files of others. `force` puts originals over later edits.
+    `undo` takes back instead of finishing; `digests` has originals hashed; `prune` names
+    the bundles that go.
+    """
+
+    bundle: str = ""
+    run: str = ""
+    clients: tuple[str, ...] = ()
+    force: bool = False
+    undo: bool = False
+    digests: bool = False
+    prune: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """One host's step; picklable. `approved` None: nothing was previewed before."""
 
@@ -53,3 +81,4 @@ class Job:
     host: Host
     wishes: tuple[Wish, ...]
     approved: tuple[Approved, ...] | None = None
+    order: Order = Order()

@@ -92,11 +92,14 @@ def _interrupted(state: StateFact) -> Iterator[str]:
         yield f"transaction {one.transaction} was cut off in state {one.state}: {files}"
 
 
+_TOLD = ("run", "operator", "controller", "generation", "undoes")
+
+
 def _account(look: Look) -> AccountRow | None:
     host, state = look.facts.host, look.state
     if host is None:
         return None
-    last = " ".join(f"{key}={printable(value)}" for key, value in state.last)
+    last = " ".join(f"{key}={printable(value)}" for key, value in state.last if key in _TOLD)
     return AccountRow(
         host.user, str(host.home), host.shell, host.system, host.interactive_noise,
         state.directory, last, state.locked_by,

@@ -140,6 +140,49 @@ class TargetResult:
 
 
 @dataclass(frozen=True, slots=True)
+class BundleFileRow:
+    """One file of a bundle: sha256 before and after ("": no file), mode (octal). `size`
+    (bytes) and `verdict` tell of the original where it was looked at: intact, damaged or
+    missing."""
+
+    target: str
+    path: str
+    real: str
+    before: str
+    after: str
+    mode: str
+    size: int = 0
+    verdict: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BundleRow:
+    """One bundle on a host. `age` is in seconds; `undoes` names what it takes back."""
+
+    identity: str
+    state: str
+    age: int
+    operator: str
+    run: str
+    generation: str
+    undoes: tuple[str, ...]
+    directory: str
+    files: tuple[BundleFileRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryRow:
+    """A transaction that was found cut off: in which state, and what it is now ("" as it
+    was). `left` are files that were not touched, because somebody else changed them."""
+
+    identity: str
+    found: str
+    now: str
+    files: tuple[str, ...]
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class HostResult:
     """One host's result. `outcome` is set where the host as a whole has one (away,
     held, refused by key or authentication, unknown, failed): then it has no targets."""
@@ -154,6 +197,10 @@ class HostResult:
     """transactions found cut off on this host and left alone, one line each"""
     account: AccountRow | None = None
     """who answered; set wherever the host was reached"""
+    bundles: tuple[BundleRow, ...] = ()
+    """the bundles asked for, the newest first; those that went, after a prune"""
+    recoveries: tuple[RecoveryRow, ...] = ()
+    """interrupted transactions that `recover` found"""
     seconds: float = 0.0
     bug: tuple[str, ...] = ()
     """the places a fault in fleetsync went through, without values"""

@@ -1,4 +1,4 @@
-"""What is done on one host: preview, apply, verify, doctor.
+"""What is done on one host.
 
 Each is a function from a picklable job to a picklable result.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fleetsync import registry
+from fleetsync import registry, rollback, upkeep
+from fleetsync.again import look_again
 from fleetsync.apply import apply
 from fleetsync.job import Job, Step
 from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
@@ -20,18 +21,40 @@ from fleetsync.remote import Reader, Remote, Runner, Writer
 def do(job: Job, remote: Remote, salts: Salts) -> HostResult:
     """Do the step of `job` over `remote`. Raises HostError where the host as a whole
     gives no answer; what concerns one target is in its result."""
+    remote.connect()
+    reader = Reader(remote, job.run.seconds)
+    match job.step:
+        case Step.FIND:
+            return upkeep.find(job, reader)
+        case Step.RECOVER:
+            return upkeep.recover(job, Writer(remote))
+        case Step.BUNDLES:
+            return upkeep.bundles(job, reader)
+        case Step.PRUNE:
+            return upkeep.prune(job, reader, Writer(remote))
+        case Step.TAKE_BACK:
+            return rollback.preview(job, reader)
+        case Step.ROLLBACK:
+            return rollback.rollback(job, reader, Writer(remote))
+        case _:
+            return _by_wish(job, remote, reader, salts)
+
+
+def _by_wish(job: Job, remote: Remote, reader: Reader, salts: Salts) -> HostResult:
+    """The steps that know what is wished of the clients."""
     adapters = registry.discover()
     pairs = tuple((adapters[wish.client], wish) for wish in job.wishes if wish.client in adapters)
-    remote.connect()
     notices = tuple(getattr(remote, "notices", ()))
-    session = Session(job, Reader(remote, job.run.seconds), salts, pairs, notices)
+    session = Session(job, reader, salts, pairs, notices)
     match job.step:
         case Step.PREVIEW:
             return preview(session)
-        case Step.VERIFY | Step.DOCTOR:
-            return verify(session, Runner(remote))
         case Step.APPLY:
             return apply(session, Runner(remote), Writer(remote))
+        case Step.AGAIN:
+            return look_again(session)
+        case _:
+            return verify(session, Runner(remote))
 
 
 def preview(session: Session) -> HostResult:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fleetsync.adapter import FileEdit
@@ -87,8 +87,9 @@ class FileJob:
 
     `real` is where `path` led when it was read. `old` "" means that nothing may be there;
     then `content` is the whole file and `mode` its mode, else `splices` change the
-    `old_size` bytes that are there. `new` "" means that the file is taken away. `companion` is a lock directory that the client
-    itself honours, held for the moment of the swap (Pi: settings.json.lock).
+    `old_size` bytes that are there. `new` "" means that the file is taken away.
+    `companion` is a lock directory that the client itself honours, held for the moment of
+    the swap (Pi: settings.json.lock).
     """
 
     target: str
@@ -102,6 +103,9 @@ class FileJob:
     content: Sealed = Sealed(b"")
     mode: int = 0o600
     companion: str = ""
+    origin: tuple[str, int] | None = None
+    """a done transaction and the number of one of its originals: these are the new bytes,
+    and none of them travels"""
 
     @classmethod
     def of(cls, target: str, edit: FileEdit, companion: str = "") -> FileJob:
@@ -189,7 +193,7 @@ def transact(writer: Writer, job: Job) -> Applied:
 def recover(writer: Writer, *, undo: bool = False) -> Recovered:
     """Finish what was interrupted, or take it back. Idempotent. Raises HostError."""
     records = writer.call((Call("fs_recover", ("backward" if undo else "forward",)),))
-    return Recovered(tuple(_recoveries(records)), tuple(_problems(records)))
+    return Recovered(tuple(_recoveries(records)), tuple(problems(records)))
 
 
 def undo(writer: Writer, transaction: str) -> Applied:
@@ -216,10 +220,19 @@ def _transaction(job: Job) -> Iterator[Call]:
         if not file.new:
             continue
         yield Call("fs_build", (str(index),))
-        yield from building(file.splices, file.old_size) if file.old else payload(
-            file.content.reveal()
-        )
+        yield from _new_bytes(file)
     yield Call("fs_finish")
+
+
+def _new_bytes(file: FileJob) -> Iterator[Call]:
+    if file.origin:
+        transaction, number = file.origin
+        yield Call("fs_borrow", (_checked(transaction), str(number)))
+        yield Call("fs_keep", ("0", "-"))
+    elif file.old:
+        yield from building(file.splices, file.old_size)
+    else:
+        yield from payload(file.content.reveal())
 
 
 def _checked(transaction: str) -> str:
@@ -247,14 +260,15 @@ def _applied(transaction: str, records: tuple[Record, ...]) -> Applied:
     return Applied(
         transaction,
         End(end[0].fields[0]),
-        tuple(_problems(records)),
+        tuple(problems(records)),
         end[0].fields[1] if len(end[0].fields) > 1 else "",
         tuple(_recoveries(records)),
         _foreign(records, transaction),
     )
 
 
-def _problems(records: tuple[Record, ...]) -> Iterator[Problem]:
+def problems(records: Iterable[Record]) -> Iterator[Problem]:
+    """The reasons that an answer tells."""
     for record in records:
         if record.tag == "PROBLEM":
             word, path, detail = (*record.fields, "", "")[:3]

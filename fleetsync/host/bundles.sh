@@ -4,14 +4,14 @@
 fs_bundles() {
     fs_find_ours
     fs_say state "$fs_ours" "$(date +%s)"
-    for fs_name in $(cd "$fs_ours/txn" && ls -t -- */manifest); do
-        fs_name=${fs_name%/manifest}
-        case $fs_name in
+    for fs_kept in $(cd "$fs_ours/txn" && ls -t -- */manifest); do
+        fs_kept=${fs_kept%/manifest}
+        case $fs_kept in
         *[!0-9a-z.]* | *.gone) continue ;;
         esac
-        fs_look "$fs_ours/txn/$fs_name/manifest"
+        fs_look "$fs_ours/txn/$fs_kept/manifest"
         set -- $fs_stated
-        fs_say bundle "${fs_name%.*}" "${fs_name##*.}" "$5"
-        fs_raw head -c 1048576 "$fs_ours/txn/$fs_name/manifest"
+        fs_say bundle "${fs_kept%.*}" "${fs_kept##*.}" "$5"
+        fs_raw head -c 1048576 "$fs_ours/txn/$fs_kept/manifest"
     done
 }

@@ -15,7 +15,7 @@
 #   D directory that is made
 #   END                                     (without it no staged file exists yet)
 # Calls: fs_job, fs_meta..., fs_file..., fs_begin, then for each file fs_build with its
-# fs_keep and fs_chunk, at last fs_finish. Or fs_recover MODE. Or fs_undo TX.
+# fs_borrow, fs_keep and fs_chunk, at last fs_finish. Or fs_recover MODE. Or fs_undo TX.
 
 fs_job() {
     fs_ready
@@ -173,6 +173,10 @@ fs_build() {
     fs_from=$fs_bundle/old.$1
     fs_out=$fs_bundle/new.$1
     : >"$fs_out" || fs_broken=write
+}
+# fs_borrow TX I: what is kept comes from the original I of a transaction that is done.
+fs_borrow() {
+    fs_from=$fs_txn/$1.done/old.$2
 }
 fs_finish() {
     [ "$fs_broken" != ended ] || return
