@@ -68,7 +68,7 @@ def _take_lines(page: Page, container: Node, place: int) -> list[TextSplice]:
 
 
 def _cut(page: Page, container: Node, start: int, end: int) -> TextSplice:
-    if any(True for _ in page.comments_in(start, end)):
+    if page.has_comment(start, end):
         raise refuse(container, "a comment stands between the items of this flow collection")
     return TextSplice(start, end, "")
 

@@ -65,6 +65,10 @@ class Page:
             if start <= one.start < end:
                 yield one.start, one.end
 
+    def has_comment(self, start: int, end: int) -> bool:
+        """Whether a comment begins in [start, end)."""
+        return any(start <= one.start < end for one in self.parsed.comments)
+
     @cached_property
     def newline(self) -> str:
         """The line break that most lines end with; `\\n` where there is none."""

@@ -29,9 +29,11 @@ def remove(parsed: Parsed, trail: Trail) -> list[TextSplice]:
     if container.flow:
         return take_from_flow(page, container, trail.place)
     spans = _spans(page, container)
+    start, end = spans[trail.place]
+    if not trail.key and page.has_comment(start, trail.node.start):
+        raise refuse(trail.node, "a comment stands between the dash and its item")
     if len(spans) == 1:
         return _empty(page, Trail(trail.nodes[:-1], trail.places[:-1], ()), spans[0])
-    start, end = spans[trail.place]
     if not page.leads_line(start):
         return [_cut_first(page, trail.node, start, end, spans[1][0])]
     before = _child(container, trail.place - 1) if trail.place else None

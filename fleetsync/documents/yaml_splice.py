@@ -44,7 +44,7 @@ def _check_comments(page: Page, node: Node) -> None:
     """Raise EditRefused where a comment stands within what would be replaced. (Behind the
     `|` of a text block it stands on the key's line, and stays.)"""
     literal = node.kind is Kind.SCALAR and node.style in ("|", ">")
-    if not literal and any(True for _ in page.comments_in(page.content(node), node.end)):
+    if not literal and page.has_comment(page.content(node), node.end):
         raise refuse(node, "a comment stands within the value that would be replaced")
 
 
@@ -117,7 +117,7 @@ def _put_inline(page: Page, trail: Trail, text: str) -> list[TextSplice]:
 
 def _has_comment(page: Page, at: int) -> bool:
     """Whether a comment ends the line that holds `at`."""
-    return any(True for _ in page.comments_in(page.line_start(at), page.line_end(at)))
+    return page.has_comment(page.line_start(at), page.line_end(at))
 
 
 def _lead(page: Page, trail: Trail) -> str:
@@ -147,7 +147,7 @@ def head_end(page: Page, trail: Trail) -> int:
 def _fill(page: Page, trail: Trail, value: Value, writer: Writer) -> list[TextSplice]:
     """Put the first child into the empty flow collection `trail.node`."""
     node = trail.node
-    if any(True for _ in page.comments_in(page.content(node), node.end)):
+    if page.has_comment(page.content(node), node.end):
         raise refuse(node, "a comment stands inside these brackets")
     if trail.parent and not trail.parent.flow and not _stays_inline(trail):
         return _put_block(page, trail, value, writer)

@@ -252,6 +252,7 @@ REFUSALS: list[tuple[str, str, Edit, str, int, int]] = [
     ("a comment in empty brackets", "l: [ # c\n ]\n", Append(("l",), 1), "comment", 1, 4),
     ("a comment after a compact key", "l:\n- a: 1\n  # c\n  b: 2\n", Remove(("l", 0, "a")),
      "comment", 2, 6),
+    ("a comment after a dash", "l:\n- a\n- # c\n  b: 1\n", Remove(("l", 1)), "the dash", 4, 3),
     ("a comment within a value", "a:\n  b: 1 # c\n  d: 2\n", Set(("a",), 2), "comment", 2, 3),
     ("a pair without braces", "l: [a: 1]\n", Set(("l", 0, "b"), 1), "without braces", 1, 5),
     ("half of a surrogate pair", "a: x\n", Set(("a",), "\ud800"), "surrogate", 0, 0),
