@@ -7,17 +7,19 @@ router's own entries. Everything else in both files is the user's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from fleetsync.adapter import Planned, Target, Wish
+from fleetsync.adapter import Planned, Refusal, Target, Wish
 from fleetsync.catalog import Alias
 from fleetsync.documents import MISSING, Document, Path, Value
 from fleetsync.errors import EditRefused
 
-from .draft import MODELS, Draft, document, spell
+from .draft import MODELS, SETTINGS, Draft, document, naming, spell
 from .router import entry_path, models_path, provider_path, unfit
 from .settings import Settings, still_named
 from .versions import Version
 
+_LIMITS = ("contextWindow", "maxTokens")
 DEFAULTS: Mapping[str, Value] = {"reasoning": False, "input": ["text"]}
 """What Pi takes where an entry says nothing (1.6.0 and 0.73.1). The two limits have
 defaults as well (128000 and 16384 tokens), but are always written out."""
@@ -47,40 +49,54 @@ def _plain(value: bool | int | str | tuple[str, ...]) -> Value:
 
 
 def plan(target: Target, versions: tuple[Version, ...]) -> Planned:
-    """What must change in both files. Raises Unreadable or EditRefused."""
+    """What must change in both files. Raises Unreadable or EditRefused, naming the file."""
     wish, file = target.wish, target.files[MODELS]
-    found = document(file, MODELS)
-    if found is None:
-        raise EditRefused("models.json is absent")
-    settings = Settings.of(target)
-    refusals = tuple(unfit(wish, found, versions))
-    if not isinstance(found.value(provider_path(wish)), dict):
-        return Planned(refusals=refusals)
-    draft = Draft(file, MODELS, found)
-    for alias in wish.aliases:
-        _sync(draft, wish, alias)
-    leaving = tuple(name for name in _ids(found, wish) if name not in wish.known)
-    notes = (*_overridden(found, wish, versions), *settings.unlisted(draft.added))
-    if wish.policy.prune and leaving:
-        return _pruned(draft, settings, leaving, Planned(notes=notes, refusals=refusals))
-    return Planned(draft.finish(), tuple(draft.changes), (*notes, *_left(leaving)), refusals)
+    with naming(file):
+        found = document(file, MODELS)
+        if found is None:
+            raise EditRefused("is absent")
+        refusals = tuple(
+            Refusal(f"{file.path}: {one.reason}", one.step) for one in unfit(wish, found, versions)
+        )
+        if not isinstance(found.value(provider_path(wish)), dict):
+            return Planned(refusals=refusals)
+        draft = Draft(file, MODELS, found)
+        for alias in wish.aliases:
+            _sync(draft, wish, alias)
+        leaving = tuple(name for name in _ids(found, wish) if name not in wish.known)
+        notes = tuple(_overridden(found, wish, versions))
+        if wish.policy.prune:
+            _prune(draft, wish, leaving)
+        so_far = Planned(draft.finish(), tuple(draft.changes), notes, refusals)
+    with naming(target.files[SETTINGS]):
+        return _with_settings(so_far, Settings.of(target), draft.added, leaving)
 
 
-def _pruned(draft: Draft, settings: Settings, leaving: tuple[str, ...], so_far: Planned) -> Planned:
-    """The plan with the entries of aliases that left taken out, and what named them."""
-    wish = settings.wish
+def _prune(draft: Draft, wish: Wish, leaving: tuple[str, ...]) -> None:
+    """Take the entries of aliases that left out; what else stands in one stays masked."""
     for alias in leaving:
-        draft.remove(alias, "entry", entry_path(wish, alias), "present")
-    notes, refusals = so_far.notes, so_far.refusals
+        path = entry_path(wish, alias)
+        shown = tuple((*path, key) for key in ("id", *_LIMITS, *DEFAULTS))
+        draft.remove(alias, "entry", path, "present", shown)
+
+
+def _with_settings(
+    so_far: Planned, settings: Settings, added: list[str], leaving: tuple[str, ...]
+) -> Planned:
+    """The plan with what settings.json makes of it: what named the aliases that left."""
+    policy, refusals = settings.wish.policy, so_far.refusals
+    notes = (*so_far.notes, *settings.unlisted(added))
+    if not (policy.prune and leaving):
+        return replace(so_far, notes=(*notes, *_left(leaving)))
     if dangling := tuple(settings.dangling(leaving)):
-        if wish.policy.dangling == "refuse":
+        if policy.dangling == "refuse":
             refusals = (*refusals, still_named(dangling))
         else:
             notes = (*notes, *dangling)
-    drafts = (draft, *settings.pruned(leaving))
+    drafts = settings.pruned(leaving)
     return Planned(
-        tuple(edit for each in drafts for edit in each.finish()),
-        tuple(change for each in drafts for change in each.changes),
+        (*so_far.edits, *(edit for each in drafts for edit in each.finish())),
+        (*so_far.changes, *(change for each in drafts for change in each.changes)),
         notes,
         refusals,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fleetsync.adapter import Change, FileEdit
@@ -18,6 +19,7 @@ from fleetsync.documents import (
     Value,
     parse,
 )
+from fleetsync.errors import DocumentError, EditRefused
 from fleetsync.facts import FileFact, Sealed
 
 MODELS, SETTINGS = "models", "settings"
@@ -31,13 +33,31 @@ def document(fact: FileFact, role: str) -> Document | None:
     return None if fact.content is None else parse(fact.content.reveal(), DIALECTS[role])
 
 
+@contextmanager
+def naming(file: FileFact) -> Iterator[None]:
+    """What goes wrong with a file is said with its path."""
+    try:
+        yield
+    except DocumentError as error:
+        raise type(error)(f"{file.path}: {error.message}", hint=error.hint) from None
+
+
 def spell(value: object) -> str:
-    """A managed value as it is shown: numbers bare, lists as `text, image`."""
+    """A managed value as it is shown: numbers bare, lists as `text, image`. Of values in
+    one another, which no managed value is, nothing is shown: they may be anything."""
+    if not is_plain(value):
+        return "(nested values)"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
         return ", ".join(map(spell, value)) or "(empty)"
     return "null" if value is None else str(value)
+
+
+def is_plain(value: object) -> bool:
+    """Whether it is what a managed value can be: a scalar, or a list of scalars."""
+    values = value if isinstance(value, list) else [value]
+    return not any(isinstance(one, dict | list) for one in values)
 
 
 @dataclass(slots=True)
@@ -69,10 +89,13 @@ class Draft:
             else:
                 self._show(subject, key, None, spell(value))
 
-    def remove(self, subject: str, key: str, path: Path, before: str) -> None:
-        """Take the node at `path` out, shown as `subject  key  before -> (gone)`."""
+    def remove(
+        self, subject: str, key: str, path: Path, before: str, shown: Iterable[Path]
+    ) -> None:
+        """Take the node at `path` out, shown as `subject  key  before -> (gone)`; `shown`
+        are the paths of it that may be seen."""
         self.edits.append(Remove(path))
-        self.managed.append(path)
+        self.managed += shown
         self._show(subject, key, before, None)
 
     def _show(self, subject: str, key: str, before: str | None, after: str | None) -> None:
@@ -83,6 +106,14 @@ class Draft:
         edited = self.document.edit(self.edits)
         if not edited.splices:
             return ()
-        dialect, after, managed = DIALECTS[self.role], Sealed(edited.data), tuple(self.managed)
+        dialect, after = DIALECTS[self.role], Sealed(edited.data)
+        managed = tuple(filter(self._is_plain, self.managed))
         lock = f"{self.file.path}.lock" if self.role == SETTINGS else ""
         return (FileEdit(self.file, dialect, edited.splices, after, managed, lock),)
+
+    def _is_plain(self, path: Path) -> bool:
+        """Whether nothing but plain values stands where a managed one is expected."""
+        try:
+            return is_plain(self.document.value(path))
+        except EditRefused:
+            return False

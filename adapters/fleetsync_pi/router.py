@@ -30,7 +30,7 @@ def unfit(wish: Wish, found: Document, versions: tuple[Version, ...]) -> Iterato
     """Why the provider's entry cannot take our models as it is."""
     if not isinstance(found.value(provider_path(wish)), dict):
         yield Refusal(
-            f"models.json has no provider {wish.provider}",
+            f"there is no provider {wish.provider}",
             "add this to its `providers` on the host, then run again:\n" + stanza(wish, versions),
         )
         return
@@ -108,5 +108,6 @@ def public_url(url: str) -> str:
         return "(not a URL)"
     if not parts.hostname:
         return "(not a URL)"
+    more = "?…" if parts.query or parts.fragment else ""
     path = "/".join("…" if len(part) > _LONGEST else part for part in parts.path.split("/"))
-    return f"{parts.scheme}://{parts.hostname}{port}{path}"
+    return f"{parts.scheme}://{parts.hostname}{port}{path}{more}"

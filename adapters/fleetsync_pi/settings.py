@@ -71,7 +71,8 @@ class Settings:
         draft = Draft(self.target.files[SETTINGS], SETTINGS, self.found)
         for row in dict.fromkeys(self._enabled()):
             if any(names(row, self.wish.provider, alias) for alias in leaving):
-                draft.remove("enabledModels", row, (*_ENABLED, Item(row)), "listed")
+                path = (*_ENABLED, Item(row))
+                draft.remove("enabledModels", row, path, "listed", (path,))
         return (draft,)
 
 

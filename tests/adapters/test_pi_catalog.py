@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from fleetsync import diff
 from fleetsync.adapter import Credential, Planned, Target, Wish
 from fleetsync.catalog import Alias, Policy
 from fleetsync.documents import apply_splices
@@ -69,7 +72,8 @@ def test_the_plan_is_exactly_the_golden_one(folder: Path) -> None:
     if "error" in case:
         with pytest.raises(DocumentError, match=case["error"]) as caught:
             adapter.plan(target(folder, case))
-        assert caught.value.line > 0
+        where = r"/home/u/\.pi/agent/(models|settings)\.json: line \d+, column \d+: "
+        assert re.match(where, caught.value.message)
         return
     planned = adapter.plan(target(folder, case))
     shown = [[c.subject, c.key, c.before or "", c.after or ""] for c in planned.changes]
@@ -113,3 +117,29 @@ def test_no_plan_is_made_without_a_models_file(tmp_path: Path) -> None:
     case = {"aliases": {"llm.primary": {"context_window": 8, "max_output_tokens": 4}}}
     with pytest.raises(DocumentError, match="absent"):
         adapter.plan(target(tmp_path, case))
+
+
+SECRET = {"headers": {"X-Auth": "hunter2"}, "name": "hunter2"}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "llm.gone", "contextWindow": 8, "compat": {"odd": "hunter2"}, **SECRET},
+        {"id": "llm.gone", "contextWindow": {"odd": "hunter2"}, "input": [{"odd": "hunter2"}]},
+        {"id": "llm.primary", "contextWindow": {"odd": "hunter2"}, "maxTokens": ["hunter2", []]},
+        {"id": "llm.primary", "contextWindow": [["hunter2"]], "input": [{"odd": "hunter2"}]},
+    ],
+)
+def test_only_plain_managed_values_of_an_entry_are_shown(
+    row: dict[str, Any], tmp_path: Path
+) -> None:
+    provider = {"baseUrl": "https://router.example.net/v1", "api": "a", "models": [row]}
+    (tmp_path / "models.json").write_text(json.dumps({"providers": {"anvil": provider}}))
+    case = {
+        "aliases": {"llm.primary": {"context_window": 8, "max_output_tokens": 4}},
+        "policy": {"prune": True},
+    }
+    planned = adapter.plan(target(tmp_path, case))
+    assert planned.edits
+    assert "hunter2" not in repr((diff.rows(planned), diff.diffs(planned, {"llm.primary"})))

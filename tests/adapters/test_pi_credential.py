@@ -27,7 +27,7 @@ def gate(
     interactive: Mapping[str, Verdict] | None = None,
     auth: PlaceFact | None = None,
     entry: Verdict | None = None,
-    kind: str = "api_key",
+    says: str = "api_key",
     scope: str = "persistent",
     readable: bool = True,
 ) -> Credential:
@@ -37,7 +37,7 @@ def gate(
     whole = Verdict.ABSENT if auth.verdict is Verdict.ABSENT else Verdict.MALFORMED
     answers: dict[Question, PlaceFact] = {
         AUTH.entry: PlaceFact(entry or whole),
-        AUTH.kind: PlaceFact(Verdict.PLACEHOLDER, detail=kind),
+        AUTH.kind: PlaceFact(Verdict.PLACEHOLDER, detail=says),
         AUTH.key: auth,
     }
     shells = {
@@ -95,8 +95,8 @@ CLOSED = [
     (NEW, "good-literal-key", {"auth": PlaceFact(Verdict.COMMAND)}, "indeterminate"),
     (NEW, f"${NAME}", {"entry": Verdict.MALFORMED, "login": SET}, "is no entry"),
     (NEW, f"${NAME}", {"entry": Verdict.RESOLVES, "login": SET}, "is no entry"),
-    (NEW, None, {"auth": PlaceFact(Verdict.RESOLVES), "kind": "oauth"}, "is no entry"),
-    (NEW, None, {"auth": PlaceFact(Verdict.RESOLVES), "kind": ""}, "is no entry"),
+    (NEW, None, {"auth": PlaceFact(Verdict.RESOLVES), "says": "oauth"}, "is no entry"),
+    (NEW, None, {"auth": PlaceFact(Verdict.RESOLVES), "says": ""}, "is no entry"),
     (NEW, None, {"auth": PlaceFact(Verdict.RESOLVES, detail="holds a $")}, "inside other text"),
     (OLD, f"${NAME}", {"login": SET}, "it reads no $NAME"),
     (OLD, NAME, {}, "has no value where Pi would see it"),
