@@ -47,17 +47,15 @@ def spans(parsed: Parsed, managed: Collection[Path], known: Collection[str]) -> 
 
 
 def _managed(parsed: Parsed, path: Path) -> list[Node]:
-    """All nodes at and below a managed path."""
+    """The node that a managed path leads to, and a list's own items: what stands below a
+    mapping has names of its own, and is shown only where a path names it."""
     try:
         trail = resolve(parsed.root, path)
     except EditRefused:
         return []
     if trail.rest or not trail.nodes:
         return []
-    nodes = [trail.node]
-    for node in nodes:
-        nodes += (*(value for _, value in node.entries), *node.items)
-    return nodes
+    return [trail.node, *trail.node.items]
 
 
 def _scalars(parsed: Parsed, shown: set[int], words: frozenset[str]) -> Iterator[Span]:

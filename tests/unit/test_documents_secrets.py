@@ -121,10 +121,17 @@ def test_managed_values_and_known_words_stay() -> None:
     assert masked == text.replace('"x"', '"•••"')
 
 
-def test_everything_below_a_managed_path_stays() -> None:
-    text = '{"input": 1, "models": {"names": ["alpha", "beta"]}}'
+@pytest.mark.parametrize("text", [
+    '{"models": [{"id": "old", "headers": {"X": "planted"}, "list": ["planted"]}]}',
+    '{"models": {"id": "planted"}}',
+])
+def test_what_stands_below_a_managed_mapping_is_masked(text: str) -> None:
+    assert "planted" not in shown(text, JSON5, managed=(("models",),))
 
-    assert shown(text, JSON5, managed=(("models",),)) == text
+
+def test_the_items_of_a_managed_list_stay() -> None:
+    masked = shown('{"input": ["word"], "more": ["planted"]}', JSON5, managed=(("input",),))
+    assert masked == '{"input": ["word"], "more": ["•••"]}'
 
 
 def test_words_of_the_clients_vocabulary_stay() -> None:
