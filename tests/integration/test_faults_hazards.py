@@ -383,6 +383,28 @@ def test_a_zombie_is_a_dead_owner(host: Host) -> None:
     assert end is End.APPLIED
 
 
+# --- a clock that was set back ------------------------------------------------------
+
+_SET_BACK = "date() { echo 1; }"
+
+
+def test_a_clock_that_was_set_back_is_not_asked(host: Host) -> None:
+    assert host.apply(_SET_BACK).end is End.APPLIED
+    assert host.world.settled("new") == []
+
+
+def test_a_transaction_of_the_future_is_recovered_with_its_locks(host: Host) -> None:
+    # It was cut off while it held the client's lock, and then the clock was set back.
+    held = 'fs_swap_held "$@"\n'
+    job = host.world.job()
+    with pytest.raises(HostError):
+        transact(host.writer("", (held, f'[ "$fs_i" = 1 ] || exit 9; {held}')), job)
+    assert host.world.lock.exists()
+    found = recover(host.writer(_SET_BACK)).found
+    assert [(one.transaction, one.now) for one in found] == [(job.transaction, "done")]
+    assert host.world.settled("new") == []
+
+
 # --- recovery and undo -------------------------------------------------------------
 
 
