@@ -164,6 +164,15 @@ def ask_hermes(version: str, config: Path, scratch: Path) -> dict[str, int]:
     return answer
 
 
+def hermes(host: RemoteHost, version: str, *arguments: str) -> None:
+    """Run the host's own Hermes, as its user would."""
+    subprocess.run(
+        [*starting("hermes", version), *arguments], cwd=host.home, stdin=subprocess.DEVNULL,
+        env={"HOME": str(host.home), "PATH": "/usr/bin:/bin"}, capture_output=True,
+        timeout=120, check=True,
+    )
+
+
 def outcomes(report: dict[str, Any]) -> dict[str, str]:
     return {row["name"]: row["outcome"] for row in report["hosts"][0]["targets"]}
 
@@ -231,6 +240,28 @@ def test_a_promotion_reaches_every_profile_and_repeats_change_nothing(
     assert (code, outcomes(report)) == (0, dict.fromkeys(PROFILES, "in step"))
     assert run("verify")[0] == 0
     assert listing(host.home) == before
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_hermes_itself_rewrites_still_reads_as_in_step(
+    version: str, sshd_host: Sshd, fleetsync: Callable[..., Fleetsync]
+) -> None:
+    host = sshd_host("node")
+    install(host, version)
+    files = furnish(host)
+    run = fleetsync(host)
+    assert run("apply", "--yes")[0] == 0
+    written = {name: file.read_bytes() for name, file in files.items()}
+    for name in PROFILES:
+        # As its own menus do: everything is written anew, without comments; then its
+        # migration turns a list of providers into a mapping.
+        hermes(host, version, "-p", name, "config", "set", "agent.max_turns", "13")
+        hermes(host, version, "-p", name, "config", "migrate")
+    assert [name for name, file in files.items() if file.read_bytes() == written[name]] == []
+    assert b"custom_providers" not in files["listed"].read_bytes()
+    code, report = run("preview")
+    assert (code, outcomes(report)) == (0, dict.fromkeys(PROFILES, "in step")), report
+    assert run("verify")[0] == 0
 
 
 @pytest.mark.parametrize("version", VERSIONS)
