@@ -15,10 +15,11 @@ fs_raw() {
     printf '\n@@%s EOR\n' "$FS"
 }
 # fs_put TEXT: exactly TEXT. Where printf is a program, its arguments show in the process
-# list, and TEXT may be a secret: then the shell's own print.
+# list, and TEXT may be a secret: then the shell's own print. (Debian has a program of that
+# name, which sends files to a printer: it must not be tried out.)
 # shellcheck disable=SC2089
-fs_define_put='case $(command -v printf)$(print -rn -- =) in
-/*=) fs_put() { print -rn -- "$1"; } ;;
+fs_define_put='case $(command -v printf):$(command -v print) in
+/*:print) fs_put() { print -rn -- "$1"; } ;;
 *) fs_put() { printf %s "$1"; } ;;
 esac 2>/dev/null'
 # The digest of standard input, 64 hex digits; nothing where the host has no means.

@@ -65,6 +65,14 @@ def test_a_quiet_start_is_told_as_quiet(tmp_path: Path) -> None:
     assert not facts.interactive_noise
 
 
+def test_a_program_called_print_is_not_tried_out(host: Host) -> None:
+    program = host.write("bin/print", '#!/bin/sh\n: >"$HOME/printed"\n', 0o700)
+    path = f"{program.parent}:{host.remote.environment['PATH']}"
+    host.remote.environment = {**host.remote.environment, "PATH": path}
+    host.variable("SOMETHING")
+    assert not (host.home / "printed").exists()
+
+
 def test_a_file_comes_with_its_exact_bytes(host: Host) -> None:
     host.write("file", BYTES)
     content = host.file("~/file").content
