@@ -8,8 +8,9 @@ into its directory. A stub in auth.json makes the aliases visible without the re
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -22,7 +23,8 @@ from .catalog import overrides, same, wished
 from .draft import DIALECTS, MODELS, document, spell
 from .versions import Version, parse
 
-_Rows = Mapping[str, Mapping[str, Any]]
+_Rows = Mapping[str, Sequence[Mapping[str, Any]]]
+"""All rows of one provider, by id: a second row of one id must say the same."""
 _ASK = b'{"id":"fleetsync","type":"get_available_models"}\n'
 _FLAGS = (
     "--mode", "rpc", "--no-session", "--no-extensions", "--no-skills", "--no-prompt-templates",
@@ -116,9 +118,12 @@ def _rows(output: bytes, provider: str) -> _Rows | None:
         try:
             answer = json.loads(line)
             if answer["id"] == "fleetsync" and answer["success"]:
-                models = answer["data"]["models"]
-                return {row["id"]: row for row in models if row["provider"] == provider}
-        except (ValueError, KeyError, TypeError):
+                rows: dict[str, list[Mapping[str, Any]]] = {}
+                for row in answer["data"]["models"]:
+                    if row["provider"] == provider:
+                        rows.setdefault(row["id"], []).append(row)
+                return rows
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
     return None
 
@@ -130,8 +135,9 @@ def _differences(
         if alias.name not in rows:
             yield f"{alias.name} is missing"
             continue
-        for key, wanted in _expected(found, wish, version, alias).items():
-            seen = rows[alias.name].get(key)
+        expected = _expected(found, wish, version, alias)
+        for row, (key, wanted) in itertools.product(rows[alias.name], expected.items()):
+            seen = row.get(key)
             if isinstance(wanted, dict):
                 own = seen if isinstance(seen, dict) else {}
                 yield from (
