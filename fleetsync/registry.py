@@ -42,9 +42,14 @@ def adapters_of(points: Iterable[EntryPoint]) -> dict[str, Adapter]:
     return {name: _load(point) for name, point in claims.items()}
 
 
+def fits(name: str) -> bool:
+    """Whether fleet.toml can hold `name` as a client's."""
+    return bool(_NAME.fullmatch(name)) and name not in RESERVED
+
+
 def _load(point: EntryPoint) -> Adapter:
     where = f'the adapter "{point.name}" of {_distribution(point)}'
-    if not _NAME.fullmatch(point.name) or point.name in RESERVED:
+    if not fits(point.name):
         raise UsageError(
             f"{where} has a name that a host's table cannot hold",
             "an adapter's name is lower-case letters, digits and '-', and no key of a host",
