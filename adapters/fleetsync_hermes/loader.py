@@ -116,7 +116,7 @@ def _told(output: bytes) -> Mapping[str, Any] | None:
         if line.startswith(_MARK):
             try:
                 answer = json.loads(line.removeprefix(b"fleetsync "))
-            except ValueError:
+            except (ValueError, RecursionError):
                 return None
             return answer if isinstance(answer, dict) else None
     return None

@@ -165,5 +165,5 @@ def _json(answer: Done) -> object:
     """The JSON that it printed, None where it printed none."""
     try:
         return json.loads(answer.stdout.reveal())
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
