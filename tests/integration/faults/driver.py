@@ -26,10 +26,8 @@ from tests.integration.faults.matrix import Cell, Fault, Phase
 from tests.integration.faults.mutants import MUTANTS
 from tests.integration.faults.points import Act, Call, Decide
 from tests.integration.faults.syscalls import Watched
-from tests.integration.faults.world import World
+from tests.integration.faults.world import TRANSACTION, WAY_BACK, World
 
-TRANSACTION = "0123456789abcdef"
-WAY_BACK = "fedcba9876543210"
 _CLAIMS = {
     (Phase.APPLY, End.APPLIED): "new",
     (Phase.APPLY, End.REFUSED): "old",
@@ -188,7 +186,7 @@ def _tried(action: Callable[[], Applied | Recovered]) -> Applied | None:
 
 
 def main() -> None:
-    """Arguments: folder, shell, fault, phase, step, and the name of a mutant or nothing."""
+    """Arguments: folder, shell, fault, phase, step."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("shell")
@@ -196,10 +194,15 @@ def main() -> None:
     parser.add_argument("phase", type=Phase.__getitem__)
     parser.add_argument("step", type=int)
     parser.add_argument("--mutant", default="")
+    parser.add_argument("--trace", action="store_true", help="only list the points")
     given = parser.parse_args()
     cell = Cell(given.shell, given.fault, given.phase, given.step)
     driver = Driver(given.folder, cell, given.mutant)
     points = driver.points()
+    if given.trace:
+        home = str(driver.world.home)
+        json.dump([[point.family, point.path.removeprefix(home)] for point in points], sys.stdout)
+        return
     wrong = [one for point in points for one in driver.case(point)]
     calls = collections.Counter(point.family for point in points)
     json.dump({"cases": len(points), "calls": calls, "wrong": wrong}, sys.stdout)

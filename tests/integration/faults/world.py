@@ -13,6 +13,8 @@ from fleetsync.facts import Sealed
 from fleetsync.transaction import FileJob, Job, fresh_id
 
 CREATED = b'{"created": true}\n'
+TRANSACTION, WAY_BACK = "0123456789abcdef", "fedcba9876543210"
+"""The ids of the transaction under test, and of the rollback after it."""
 FOREIGN = b'{"a":"somebody else"}'
 """What somebody else writes; neither old nor new."""
 
