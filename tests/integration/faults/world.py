@@ -86,29 +86,31 @@ class World:
         )
 
     def way_back(self, transaction: str) -> Job:
-        """The job of a rollback: what was replaced is replaced again, what was created is
-        taken away."""
+        """The job of a rollback: what was replaced comes back from the bundle of the
+        transaction under test, what was created is taken away."""
         models, settings, made = self.items
-        assert models.old is not None
-        there = Splice(30, 30 + len(models.new) - len(models.old) + 30, models.old[30:60])
         return Job(
             transaction,
             (
-                self._edit(models, there, back=True),
-                self._edit(settings, Splice(5, 7, b"1"), companion=str(self.lock), back=True),
+                self._back(models, 1),
+                self._back(settings, 2, companion=str(self.lock)),
                 FileJob("pi", str(made.path), str(made.real), digest(made.new), "", 0,
                         len(made.new)),
             ),
         )
 
-    def _edit(
-        self, item: Item, splice: Splice, companion: str = "", *, back: bool = False
-    ) -> FileJob:
+    def _edit(self, item: Item, splice: Splice, companion: str = "") -> FileJob:
         assert item.old is not None
-        old, new = (item.new, item.old) if back else (item.old, item.new)
         return FileJob(
-            "pi", str(item.path), str(item.real), digest(old), digest(new), len(new), len(old),
-            (splice,), companion=companion,
+            "pi", str(item.path), str(item.real), digest(item.old), digest(item.new),
+            len(item.new), len(item.old), (splice,), companion=companion,
+        )
+
+    def _back(self, item: Item, number: int, companion: str = "") -> FileJob:
+        assert item.old is not None
+        return FileJob(
+            "pi", str(item.path), str(item.real), digest(item.new), digest(item.old),
+            len(item.old), len(item.new), companion=companion, origin=(TRANSACTION, number),
         )
 
     @property
