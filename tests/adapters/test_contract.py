@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleetsync.adapter import Wish
@@ -143,6 +143,7 @@ def test_an_adapter_keeps(rule: Rule, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
+@settings(max_examples=50)
 @given(content=st.binary(max_size=200))
 def test_an_adapter_survives_any_bytes(name: str, content: bytes) -> None:
     sample = SAMPLES[name]
@@ -153,6 +154,7 @@ WORDS = ("", "null", "[]", "{}", "1e999", "true", '"x"', "\n", "- ", "&a ", "*a"
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_an_adapter_survives_a_spoiled_file(name: str, data: st.DataObject) -> None:
     """A stretch of the sample's own file is replaced by something short."""
