@@ -236,6 +236,7 @@ def results(
     """What apply did: a headline each, where the originals are, and the notes that the
     preview had not `told`."""
     found = [entry for host in hosts for entry in entries(host)]
+    last = {(e.host, e.target.bundle): e.target for e in found if e.target}
     for entry, line in zip(found, headlines(found, paint), strict=True):
         if quiet and entry.outcome is Outcome.IN_STEP:
             continue
@@ -245,7 +246,9 @@ def results(
             yield from _step(entry.step)
         if entry.target:
             yield from () if quiet else loader(entry.target)
-            yield from _originals(entry.target)
+            # One transaction has one bundle: it is named once, below the last of its targets.
+            if last[entry.host, entry.target.bundle] is entry.target:
+                yield from _originals(entry.target)
     for host in hosts:
         new = sorted(notes([host]) - told)
         yield from (f"{cell(host.host)}  note: {cell(note)}" for note in new)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,6 +15,8 @@ _ROUTER = f"""\
 provider   = "anvil"
 base_url   = "https://router.example.net/v1"
 credential = "{VARIABLE}"
+[clients.hermes.policy]
+manage_max_output = true
 """
 
 
@@ -34,10 +37,14 @@ def serving(root: Path, hosts: Sequence[DemoHost]) -> Iterator[None]:
 
 def _table(host: DemoHost, served: EmbeddedHost) -> str:
     # A TOML literal string: a path may hold what a basic string would take as an escape.
+    commands = (
+        f"[hosts.{host.name}.{client}]\ncommands = [['{launcher}']]\n"
+        for client, launcher in host.launchers
+    )
     return (
         f"[hosts.{host.name}]\n"
         f"address = '{served.address}'\nport = {served.port}\nuser = '{served.user}'\n"
         f"identity = '{served.identity}'\nknown_hosts = '{served.known_hosts}'\n"
-        f'clients = ["pi"]\n'
-        f"[hosts.{host.name}.pi]\ncommands = [['{host.launcher}']]\n"
+        f"clients = {json.dumps(host.clients)}\n"
+        f"{''.join(commands)}"
     )

@@ -1,14 +1,16 @@
-"""The demo's fleet on disk: homes with a stand-in client, and the operator's files.
+"""The demo's fleet on disk: homes with stand-in clients, and the files that people keep.
 
 Everything lies in one directory. No file here is a real client's or a real key's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+
+from fleetsync.demo import standins
 
 PRIMARY, COMPANION, MID = "primary-node", "companion-node", "mid-mod"
 ALIASES = ("llm.primary", "llm.secondary", "vision.general", "vision.ocr")
@@ -16,50 +18,62 @@ OLD, NEW = (524288, 8192), (393216, 4096)
 """Context window and maximum output, in tokens, before and after the catalog moved."""
 VARIABLE = "ROUTER_API_KEY"
 KEY = "key-of-this-host-alone"
-_PACKAGE = ".local/lib/stand-in-client/node_modules/@earendil-works/pi-coding-agent"
-
-_MODELS = """\
-{
-  // the limits come from the catalog; names and prices are ours
-  "providers": {
-    "anvil": {
-      "baseUrl": "https://router.example.net/v1",
-      "api": "openai-completions",
-      "apiKey": "$ROUTER_API_KEY",
-      "models": [
-        MODELS,
-      ],
-    },
-    "local": { // stays as it is
-      "baseUrl": "http://localhost:11434/v1", "api": "openai-completions", "apiKey": "none",
-      "models": [{ "id": "small", "contextWindow": 8192, "maxTokens": 8192 }],
-    },
-  },
+_LINE = f"{VARIABLE}={KEY}\n"
+_SECRETS = {
+    "pi": {".pi/agent/auth.json": f'{{"anvil": {{"type": "api_key", "key": "{KEY}"}}}}\n'},
+    "openclaw": {".openclaw/.env": _LINE},
+    "hermes": {".hermes/.env": _LINE, ".hermes/profiles/work/.env": _LINE},
 }
-"""
-_ROW = (
-    '{ "id": "%s", "name": "%s", "input": ["text", "image"],\n'
-    '          "contextWindow": 524288, "maxTokens": 8192, "cost": { "input": %s, "output": 2 } }'
-)
+"""Where each client reads a key of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogFile:
+    """A client's catalog file on a host: whose it is, where below the home, and how many
+    values move in it."""
+
+    target: str
+    path: str
+    changes: int
+    template: str
+
+    def text(self, limits: tuple[int, int]) -> bytes:
+        """The file as a person keeps it, with these limits; all else is the same text."""
+        kept = files("fleetsync.demo").joinpath("kept", self.template).read_bytes()
+        for mark, limit in zip((b"@WINDOW@", b"@OUTPUT@"), limits, strict=True):
+            kept = kept.replace(mark, b"%d" % limit)
+        return kept
+
+
+_CATALOG_FILES = {
+    "pi": (CatalogFile("pi", ".pi/agent/models.json", 8, "models.json"),),
+    "openclaw": (CatalogFile("openclaw", ".openclaw/openclaw.json", 8, "openclaw.json"),),
+    "hermes": (
+        # Hermes has a window for each alias, and one output limit for a whole profile.
+        CatalogFile("hermes/default", ".hermes/config.yaml", 5, "hermes.yaml"),
+        CatalogFile("hermes/work", ".hermes/profiles/work/config.yaml", 5, "hermes-work.yaml"),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class DemoHost:
-    """One host: its home, and the environment of its account."""
+    """One host: its home, the environment of its account, and its clients."""
 
     name: str
     home: Path
     environment: Mapping[str, str]
+    clients: tuple[str, ...]
 
     @property
-    def models(self) -> Path:
-        """The client's catalog file."""
-        return self.home / ".pi" / "agent" / "models.json"
+    def catalog_files(self) -> tuple[CatalogFile, ...]:
+        """The catalog files of all its clients."""
+        return tuple(file for client in self.clients for file in _CATALOG_FILES[client])
 
     @property
-    def launcher(self) -> Path:
-        """What starts the stand-in client."""
-        return self.home / ".local" / "bin" / "pi"
+    def launchers(self) -> Iterator[tuple[str, Path]]:
+        """Each client with what starts its stand-in."""
+        return ((client, standins.launcher(client, self.home)) for client in self.clients)
 
     def listing(self) -> dict[str, bytes]:
         """Every file below the home with its bytes; directories and links by name."""
@@ -68,62 +82,54 @@ class DemoHost:
             for path in sorted(self.home.rglob("*"))
         }
 
+    def moved_alone(self, before: Mapping[str, bytes]) -> bool:
+        """Whether the catalog files hold the new limits and everything else of the home, and
+        of those files, is what it was in the listing `before`.
+
+        What fleetsync keeps on a host (originals, manifest) is left out.
+        """
+        after = {
+            name: data
+            for name, data in self.listing().items()
+            if not f"{name}/".startswith(".local/state/")
+        }
+        return after == {**before, **{file.path: file.text(NEW) for file in self.catalog_files}}
+
 
 def lay_out(root: Path) -> tuple[DemoHost, ...]:
-    """Make the three homes below `root`."""
-    primary = _host(root, PRIMARY)
-    companion = _host(root, COMPANION, {VARIABLE: KEY})
-    auth = primary.models.with_name("auth.json")
-    auth.write_text(f'{{"anvil": {{"type": "api_key", "key": "{KEY}"}}}}\n', "ascii")
-    auth.chmod(0o600)
-    return primary, companion, _host(root, MID)
+    """Make the three homes below `root`: one with keys in each client's own place, one with
+    a key in the account's environment, one without any."""
+    primary = _host(root, PRIMARY, ("pi", "openclaw", "hermes"))
+    for client in primary.clients:
+        for name, text in _SECRETS[client].items():
+            _write(primary.home / name, text.encode())
+    companion = _host(root, COMPANION, ("pi", "openclaw"), {VARIABLE: KEY})
+    return primary, companion, _host(root, MID, ("pi",))
 
 
-def _host(root: Path, name: str, more: Mapping[str, str] | None = None) -> DemoHost:
+def _host(
+    root: Path, name: str, clients: tuple[str, ...], more: Mapping[str, str] | None = None
+) -> DemoHost:
     home = root / name
-    path = f"{home}/.local/bin:/usr/local/bin:/usr/bin:/bin"
-    host = DemoHost(name, home, {"HOME": str(home), "PATH": path, **(more or {})})
-    _install(home)
-    host.launcher.parent.mkdir(parents=True)
-    host.launcher.symlink_to(home / _PACKAGE / "dist" / "bundle" / "cli.js")
-    host.models.parent.mkdir(parents=True)
-    host.models.write_text(models(), "ascii")
-    host.models.chmod(0o600)
+    environment = {
+        "HOME": str(home),
+        "PATH": f"{home}/.local/bin:/usr/local/bin:/usr/bin:/bin",
+        # Else what an administrator pins for Hermes on this machine would count.
+        "HERMES_MANAGED_DIR": f"{home}/etc/hermes",
+        **(more or {}),
+    }
+    host = DemoHost(name, home, environment, clients)
+    for client in clients:
+        standins.install(client, home)
+    for file in host.catalog_files:
+        _write(home / file.path, file.text(OLD))
     return host
 
 
-def _install(home: Path) -> None:
-    """Lay the stand-in client out as npm would lay out Pi 1.6.0."""
-    client = files("fleetsync.demo").joinpath("client")
-    bundle = home / _PACKAGE / "dist" / "bundle"
-    bundle.mkdir(parents=True)
-    for target, name in (
-        (home / _PACKAGE / "package.json", "package.json"),
-        (bundle / "cli.js", "pi"),
-        (bundle / "models.awk", "models.awk"),
-    ):
-        target.write_bytes(client.joinpath(name).read_bytes())
-    (bundle / "cli-runtime.js").write_text("// stand-in client: nothing runs here\n", "ascii")
-    (bundle / "cli.js").chmod(0o755)
-
-
-def models() -> str:
-    """A models.json with the catalog before the move, as a person keeps it."""
-    rows = (
-        _ROW % (alias, name, price)
-        for alias, name, price in zip(
-            ALIASES, ("Primary", "Secondary", "Eyes", "Reader"), (0.5, 0.2, 0.4, 0.1), strict=True
-        )
-    )
-    return _MODELS.replace("MODELS", ",\n        ".join(rows))
-
-
-def moved(text: str) -> str:
-    """What a models.json must be after apply, and nothing else of it may differ."""
-    head, mark, rest = text.partition('"local"')
-    for old, new in zip(OLD, NEW, strict=True):
-        head = head.replace(f": {old}", f": {new}")
-    return head + mark + rest
+def _write(file: Path, data: bytes) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    file.chmod(0o600)
 
 
 def catalog() -> str:

@@ -19,14 +19,18 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fleetsync.demo.fleet import serving
-from fleetsync.demo.hosts import COMPANION, MID, NEW, OLD, PRIMARY, DemoHost, lay_out, moved
+from fleetsync.demo.hosts import COMPANION, MID, NEW, OLD, PRIMARY, DemoHost, lay_out
+from fleetsync.outcome import label
 
 Main: TypeAlias = Callable[[Sequence[str]], int]
 """The command line: arguments in, exit code out; it prints to `sys.stdout`."""
 
+Answer: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""By host and target, what JSON says of it; Any: it is JSON."""
+
 INTERRUPTED = 130
 _OPENING = f"""\
-Three hosts on loopback, each with Pi's files and a stand-in client in Pi's place.
+Three hosts on loopback; a stand-in client takes the place of each Pi, OpenClaw and Hermes.
 The router moved: every alias from {OLD[0]} / {OLD[1]} to {NEW[0]} / {NEW[1]} tokens."""
 
 
@@ -57,12 +61,15 @@ class Story:
         if code != expect:
             self.claim(f"`fleetsync {shlex.join(words)}` ends with {expect}, not {code}", False)
 
-    def ask(self, *words: str) -> list[dict[str, Any]]:
-        """The targets in a command's envelope; it is not shown. Any: they are JSON."""
+    def ask(self, *words: str) -> Answer:
+        """What a command's envelope holds of each target; it is not shown."""
         with contextlib.redirect_stdout(io.StringIO()) as answer:
             self.main((*words, "--json", "-q"))
         hosts = json.loads(answer.getvalue() or '{"hosts": []}')["hosts"]
-        return [target for host in hosts for target in host["targets"]]
+        return {
+            host["host"]: {label(t["client"], t["name"]): t for t in host["targets"]}
+            for host in hosts
+        }
 
     def claim(self, text: str, held: bool) -> None:
         """Note a claim."""
@@ -92,56 +99,67 @@ def tell(main: Main, say: Callable[[str], None]) -> tuple[Claim, ...]:
 
 
 def _act(story: Story) -> None:
+    planned = story.ask("preview")
     story.run("preview", "-q", expect=5)
+    story.run("preview", MID, expect=5)
     kept = all(map(story.untouched, story.hosts))
     story.claim("a preview leaves all three hosts as they were", kept)
-    story.run("preview", MID, expect=5)
+    _count(story, planned)
     story.run("apply", PRIMARY, COMPANION, "--yes", "-q", expect=0)
     applied = {name: story.hosts[name].listing() for name in (PRIMARY, COMPANION)}
     story.run("apply", "--yes", "-q", expect=5)
     story.claim(
-        "the repeat changes nothing on primary-node and companion-node",
+        f"the repeat changes nothing on {PRIMARY} and {COMPANION}",
         all(story.hosts[name].listing() == applied[name] for name in applied),
     )
 
 
-def _prove(story: Story) -> None:
-    for name in (PRIMARY, COMPANION):
-        path = str(story.hosts[name].models.relative_to(story.hosts[name].home))
-        before = story.before[name][path].decode()
-        after = story.hosts[name].models.read_text("ascii")
-        story.claim(
-            f"{name}: the loader sees {NEW[0]} / {NEW[1]}; comments, names, costs and the "
-            "other provider are the same bytes",
-            after == moved(before) != before and _agrees(story, name),
-        )
-    story.say(f"\n{MID}, all that stands below its home, before -> after:")
-    for line in _listing(story.before[MID], story.hosts[MID].listing()):
-        story.say(f"  {line}")
-    story.claim(
-        f"{MID}: every file is byte for byte what it was, and none is ours", story.untouched(MID)
+def _count(story: Story, planned: Answer) -> None:
+    """Claim how much each target has to change, and that the host without a key is refused."""
+    wanted = {
+        name: {file.target: file.changes for file in host.catalog_files}
+        for name, host in story.hosts.items()
+    }
+    found = {
+        name: {one: len(target["changes"]) for one, target in targets.items()}
+        for name, targets in planned.items()
+    }
+    told = "; ".join(
+        f"{name} {', '.join(f'{one} {count}' for one, count in wanted[name].items())}"
+        for name in (PRIMARY, COMPANION)
     )
-    refused = [t for t in story.ask("preview", MID) if t["outcome"] == "refused"]
+    story.claim(f"the changes planned are {told}", found == wanted)
+    refused = [t for t in planned.get(MID, {}).values() if t["outcome"] == "refused"]
     story.claim(
         f"{MID}: refused with every place looked, and its drift of 8 values shown all the same",
         [(len(t["trace"]) > 2, len(t["changes"])) for t in refused] == [(True, 8)],
     )
 
 
-def _listing(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[str]:
-    """Each file with the digests of its bytes; directories are in the comparison alone."""
-    for name in sorted({*before, *after}):
-        digests = [
-            hashlib.sha256(files[name]).hexdigest()[:8] if files.get(name) else "none"
-            for files in (before, after)
-        ]
-        if digests != ["none", "none"]:
-            yield f"{digests[0]} -> {digests[1]}  {name}"
+def _prove(story: Story) -> None:
+    verified = story.ask("verify", PRIMARY, COMPANION)
+    for name in (PRIMARY, COMPANION):
+        host = story.hosts[name]
+        seen = {one: (t["outcome"], t["loader"]) for one, t in verified.get(name, {}).items()}
+        agreed = {file.target: ("in step", "agrees") for file in host.catalog_files}
+        story.claim(
+            f"{name}: every client's loader sees {NEW[0]} / {NEW[1]}; all else in its "
+            f"{len(agreed)} catalog files, and every other file, is the same bytes",
+            seen == agreed and host.moved_alone(story.before[name]),
+        )
+    story.claim(
+        f"{MID}: every file is byte for byte what it was, and none is ours (digest of all: "
+        f"{_digest(story.before[MID])} -> {_digest(story.hosts[MID].listing())})",
+        story.untouched(MID),
+    )
 
 
-def _agrees(story: Story, name: str) -> bool:
-    found = [(t["outcome"], t["loader"]) for t in story.ask("verify", name)]
-    return found == [("in step", "agrees")]
+def _digest(listing: Mapping[str, bytes]) -> str:
+    """One digest of all that stands below a home."""
+    digest = hashlib.sha256()
+    for name, data in sorted(listing.items()):
+        digest.update(b"%s\0%d\0%s" % (name.encode(), len(data), data))
+    return digest.hexdigest()[:16]
 
 
 def _close(story: Story) -> None:
@@ -152,8 +170,9 @@ def _close(story: Story) -> None:
     story.say(
         f"The story broke in {broken} of {len(story.claims)} claims."
         if broken
-        else "3 hosts with a stand-in client: 2 in step, 1 refused for want of its own credential."
+        else "3 hosts with stand-in clients: 2 in step, 1 refused for want of its own credential."
     )
+
 
 @contextlib.contextmanager
 def _fleet(root: Path) -> Iterator[tuple[DemoHost, ...]]:

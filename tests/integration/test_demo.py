@@ -17,6 +17,7 @@ import pytest
 
 from fleetsync.cli.main import main
 from fleetsync.demo import tell
+from fleetsync.demo.hosts import NEW, DemoHost, lay_out
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,6 +69,28 @@ def test_the_readme_shows_the_real_transcript(
     assert normal(shown[1]) == normal(played.stdout)
 
 
+def test_all_three_clients_are_shown_changed(
+    played: subprocess.CompletedProcess[str],
+) -> None:
+    shown = re.findall(r"^(\S+) +(\S+) +changed +(.*)$", played.stdout, re.M)
+    assert shown == [
+        ("primary-node", "pi", "8 changes"),
+        ("primary-node", "openclaw", "8 changes"),
+        ("primary-node", "hermes/default", "5 changes"),
+        ("primary-node", "hermes/work", "5 changes"),
+        ("companion-node", "pi", "8 changes"),
+        ("companion-node", "openclaw", "8 changes"),
+    ]
+
+
+def test_the_host_without_a_key_is_shown_refused_with_its_drift(
+    played: subprocess.CompletedProcess[str],
+) -> None:
+    after = played.stdout.partition("$ fleetsync preview mid-mod")[2]
+    assert "mid-mod  pi  refused" in after.splitlines()[1]
+    assert "drift all the same: 8 changes" in after
+
+
 def test_every_commands_output_says_stand_in_client(
     played: subprocess.CompletedProcess[str],
 ) -> None:
@@ -83,21 +106,63 @@ def test_json_tells_the_claims_in_one_envelope(tmp_path: Path) -> None:
     assert len(envelope["notices"]) >= 5
 
 
-@pytest.mark.parametrize("left_out", ["apply", "verify"])
-def test_a_story_that_breaks_says_which_part(left_out: str) -> None:
-    def without(words: Sequence[str]) -> int:
-        return 0 if words[0] == left_out else main(words)
+@pytest.mark.parametrize("played_alone", ["apply", "verify"])
+def test_a_story_that_breaks_says_which_part(played_alone: str) -> None:
+    def partly(words: Sequence[str]) -> int:
+        return main(words) if words[0] == played_alone else 0
 
     told: list[str] = []
-    with redirect_stdout(io.StringIO()) as answer:
-        broken = _broken(without, told, answer)
+    with redirect_stdout(io.StringIO()):
+        broken = [claim for claim in tell(partly, told.append) if not claim.held]
     assert broken
-    assert any(line.startswith("  BROKEN  primary-node") for line in told)
+    assert any(line.startswith("  BROKEN  primary-node: every client's loader") for line in told)
 
 
-def _broken(without: object, told: list[str], answer: io.StringIO) -> list[str]:
-    claims = tell(without, told.append)  # type: ignore[arg-type] # a main of the test's own
-    return [claim.text for claim in claims if not claim.held]
+@pytest.fixture
+def primary(tmp_path: Path) -> DemoHost:
+    return lay_out(tmp_path)[0]
+
+
+def move(host: DemoHost) -> None:
+    for file in host.catalog_files:
+        (host.home / file.path).write_bytes(file.text(NEW))
+
+
+def test_a_move_of_all_limits_and_of_nothing_else_is_told_from_others(primary: DemoHost) -> None:
+    before = primary.listing()
+    move(primary)
+    (primary.home / ".local/state/fleetsync").mkdir(parents=True)
+    assert primary.moved_alone(before)
+
+
+@pytest.mark.parametrize("file", [
+    ".pi/agent/models.json", ".openclaw/openclaw.json", ".openclaw/.env",
+    ".hermes/config.yaml", ".hermes/profiles/work/config.yaml",
+])
+def test_one_more_byte_in_any_file_is_not_the_move_alone(primary: DemoHost, file: str) -> None:
+    before = primary.listing()
+    move(primary)
+    (primary.home / file).write_bytes((primary.home / file).read_bytes() + b" ")
+    assert not primary.moved_alone(before)
+
+
+def test_one_more_file_is_not_the_move_alone(primary: DemoHost) -> None:
+    before = primary.listing()
+    move(primary)
+    (primary.home / ".hermes/config.yaml.bak").write_bytes(b"")
+    assert not primary.moved_alone(before)
+
+
+def test_files_that_did_not_move_are_told_from_those_that_did(primary: DemoHost) -> None:
+    assert not primary.moved_alone(primary.listing())
+
+
+def test_a_text_has_as_many_limits_as_it_says(primary: DemoHost) -> None:
+    found = {
+        file.target: len(re.findall(b"1234567|765432", file.text((1234567, 765432))))
+        for file in primary.catalog_files
+    }
+    assert found == {file.target: file.changes for file in primary.catalog_files}
 
 
 def test_the_temporary_directory_is_removed_when_the_demo_is_interrupted(

@@ -164,6 +164,16 @@ def test_quiet_results_keep_the_headline_and_the_originals() -> None:
     ]
 
 
+def test_the_originals_of_one_transaction_are_named_once() -> None:
+    pi = changed("one").targets[0]
+    both = HostResult("one", (pi, replace(pi, client="openclaw", name="openclaw")))
+    assert list(results([both], quiet=True)) == [
+        "one  pi        changed  2 changes",
+        "one  openclaw  changed  2 changes",
+        "  originals: /home/op/.local/state/fleetsync/txn/1.done on one",
+    ]
+
+
 def test_a_target_with_a_name_of_its_own_is_told_apart() -> None:
     found = replace(target("one", Outcome.IN_STEP), client="hermes", name="work")
     assert shown(HostResult("one", (found,))) == ["one  hermes/work  in step"]
