@@ -18,11 +18,15 @@ def count_faults(record_property: Callable[[str, object], None]) -> Callable[[in
     return lambda cases, wrong: record_property("faults", [cases, wrong])
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Sums over all tests, those of other workers included: reports carry the numbers."""
-    reports = [report for many in terminalreporter.stats.values() for report in many]
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The last line: the sum over all tests, those of xdist's workers included, because
+    reports carry the numbers."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if not isinstance(reporter, pytest.TerminalReporter):
+        return    # a worker
     counts = [
         value
+        for reports in reporter.stats.values()
         for report in reports
         if getattr(report, "when", "") == "call"
         for name, value in report.user_properties
@@ -30,6 +34,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     ]
     if counts:
         cases, wrong = map(sum, zip(*counts, strict=True))
-        terminalreporter.write_line(
-            f"faults injected: {cases:,}  files torn or lost: {wrong:,}"
-        )
+        reporter.write_line(f"faults injected: {cases}  files torn or lost: {wrong}")
