@@ -161,6 +161,21 @@ def load(directory: Path, adapters: Collection[str]) -> Inventory:
     return Inventory(directory, router, hosts, catalog, frozenset(adapters), told, fleet)
 
 
+def load_hosts(directory: Path, adapters: Collection[str]) -> Inventory:
+    """The fleet without its catalog, whatever state that is in: the catalog is empty.
+
+    Raises ConfigError with every problem of fleet.toml.
+    """
+    source = read(directory / FILE)
+    clients = (*CLIENTS, *(name for name in sorted(adapters) if name not in CLIENTS))
+    fleet, problems = judge(fleet_table(clients), source, {"clients": clients, "aliases": None})
+    if fleet is None:
+        raise ConfigError(tuple(problems))
+    hosts = tuple(_host(name, table) for name, table in fleet.hosts.items())
+    router = Router(fleet.router.provider, fleet.router.base_url, fleet.router.credential)
+    return Inventory(directory, router, hosts, Catalog(()), frozenset(adapters), (), fleet)
+
+
 def _alias_names(source: Source) -> list[str] | None:
     """The names in catalog.toml, right or wrong otherwise; None where it can't be read."""
     aliases = source.tables.get("aliases")

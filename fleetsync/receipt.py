@@ -125,7 +125,7 @@ def save(receipt: Receipt, directory: Path) -> Path:
     text = json.dumps(dataclasses.asdict(receipt), indent=2) + "\n"
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _replace(path, text.encode("ascii"))
+        replace_file(path, text.encode("ascii"))
     except OSError as error:
         raise ConfigError(
             (f"{directory}: the receipt cannot be written: {error.strerror}",),
@@ -134,7 +134,8 @@ def save(receipt: Receipt, directory: Path) -> Path:
     return path
 
 
-def _replace(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes) -> None:
+    """Write `data`, whole or not at all, readable by the owner alone. Raises OSError."""
     staged = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         handle = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -151,6 +152,14 @@ def _replace(path: Path, data: bytes) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def find(directory: Path, run: str) -> Receipt | None:
+    """The receipt of a run, None where there is none. Raises ConfigError as `load` does."""
+    for path in sorted(directory.glob("*.json")):
+        if path.stem.endswith(f"-{run}"):
+            return load(path)
+    return None
 
 
 def load(path: Path) -> Receipt:

@@ -78,11 +78,11 @@ def _result(job: Job, back: _Back, notes: tuple[str, ...] = ()) -> HostResult:
     if back.outcome:
         step = f"fleetsync bundles list {host}" if back.outcome is Outcome.REFUSED else ""
         return HostResult(host, outcome=back.outcome, reason=back.why, step=step, notes=notes)
-    told = ", ".join(f"{one.transaction} (run {one.told('run')})" for one in back.chosen)
+    told = ", ".join(f"{one.transaction} of run {one.told('run')}" for one in back.chosen)
     return HostResult(
         host,
         tuple(one.result for one in back.targets),
-        notes=(*notes, printable(f"taken back: {told}")),
+        notes=(*notes, printable(f"bundle {told}")),
     )
 
 

@@ -10,7 +10,7 @@ from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Problem, Report, cell
 from fleetsync.cli.render import blocks, summary
 from fleetsync.cli.selection import Selection
-from fleetsync.job import Step
+from fleetsync.job import Order, Step
 from fleetsync.outcome import HostResult, Outcome, exit_code
 
 DECLINED = 2
@@ -26,11 +26,12 @@ _STATUS = {
 }
 
 
-def look(step: Step, selection: Selection, options: Options, output: Output) -> Conducted:
+def look(
+    step: Step, selection: Selection, options: Options, output: Output, order: Order | None = None
+) -> Conducted:
     """Do a step that writes nothing on all selected hosts."""
-    return conduct(
-        selection.jobs(step), workers=options.workers, output=output, quiet=options.quiet
-    )
+    jobs = selection.jobs(step, order=order)
+    return conduct(jobs, workers=options.workers, output=output, quiet=options.quiet)
 
 
 def show(seen: Conducted, options: Options, output: Output) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from fleetsync.cli.answers import ending, look, report, show
 from fleetsync.cli.doctor import examination
 from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Report
-from fleetsync.cli.render import writable
 from fleetsync.cli.selection import Selection
 from fleetsync.job import Step
+from fleetsync.outcome import HostResult, Outcome
 
 
 def preview(
@@ -28,9 +30,10 @@ def _compare(
 ) -> Report:
     seen = look(step, selection, options, output)
     show(seen, options, output)
-    ready = writable(seen.hosts)
-    if ready:
-        output.answer(f"next: {selection.command('apply', ready)}")
+    drifting = [host.host for host in seen.hosts if Outcome.DRIFT in host.outcomes]
+    if drifting:
+        output.answer(f"next: {selection.command('apply', drifting)}")
+    output.answer(*settling(seen.hosts, selection))
     return report(step.value, selection, seen, drift_is_3=drift_is_3)
 
 
@@ -38,6 +41,14 @@ def doctor(selection: Selection, options: Options, output: Output) -> Report:
     """Show what was found on every host, with one next step for each target."""
     seen = look(Step.DOCTOR, selection, options, output)
     output.answer(
-        *examination(seen.hosts, quiet=options.quiet, paint=output.paint), *ending(seen)
+        *examination(seen.hosts, quiet=options.quiet, paint=output.paint), *ending(seen),
+        *settling(seen.hosts, selection),
     )
     return report("doctor", selection, seen)
+
+
+def settling(hosts: Sequence[HostResult], selection: Selection) -> Iterator[str]:
+    """The next step where a transaction was cut off."""
+    cut = [host.host for host in hosts if host.interrupted]
+    if cut:
+        yield f"next: {selection.command('recover', cut)}"

@@ -87,6 +87,9 @@ _hosts = click.argument(
     "hosts", nargs=-1, metavar="[HOST|@group|glob]...", shell_complete=_complete_host
 )
 
+_yes = click.option("--yes", is_flag=True, help="Do not ask.")
+_bundle = click.option("--bundle", metavar="ID", default="", help="This bundle of the host.")
+
 
 def _carry_out(
     context: click.Context,
@@ -122,13 +125,20 @@ def preview(context: click.Context, hosts: tuple[str, ...], drift_is_3: bool) ->
 
 @fleetsync.command(short_help="Show, ask, write, verify, keep a receipt")
 @_hosts
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@_yes
+@click.option("--check-after", type=click.FloatRange(0, 86400), metavar="SECONDS", default=0,
+              help="Look again that long after, and name who changed a file since.")
+@click.option("--again", is_flag=True, help="Also a generation whose run was taken back.")
 @click.pass_context
-def apply(context: click.Context, hosts: tuple[str, ...], yes: bool) -> int:
+def apply(
+    context: click.Context, hosts: tuple[str, ...], yes: bool, check_after: float, again: bool
+) -> int:
     """Show what would change, ask, write it, verify it, and keep a receipt."""
     from fleetsync.cli import apply as applying
 
-    return _carry_out(context, hosts, lambda s, o, out: applying.apply(s, o, out, yes=yes))
+    return _carry_out(context, hosts, lambda s, o, out: applying.apply(
+        s, o, out, yes=yes, again=again, check_after=check_after
+    ))
 
 
 @fleetsync.command(short_help="Tell whether every target holds the catalog")
@@ -149,6 +159,123 @@ def doctor(context: click.Context, hosts: tuple[str, ...]) -> int:
     from fleetsync.cli import commands
 
     return _carry_out(context, hosts, commands.doctor)
+
+
+def _keep_house(
+    context: click.Context,
+    words: Sequence[str],
+    do: Callable[[Selection, Options, Output], Report],
+) -> int:
+    """As `_carry_out`, for what needs no catalog."""
+    from fleetsync.cli.output import Output
+    from fleetsync.cli.selection import select_hosts
+
+    given = options(context)
+    output = Output(as_json=given.json)
+    report = do(select_hosts(words, given), given, output)
+    output.report(report)
+    return report.exit_code or int(output.lost)
+
+
+@fleetsync.command(short_help="Put back what was there before, and keep later edits")
+@_hosts
+@_bundle
+@click.option("--run", metavar="RUN", default="", help="All that this run wrote, on every host.")
+@click.option("--force", is_flag=True, help="Put originals over what others changed since.")
+@_yes
+@click.pass_context
+def rollback(
+    context: click.Context, hosts: tuple[str, ...], bundle: str, run: str, force: bool, yes: bool
+) -> int:
+    """Put back what was there before the newest change, and keep later edits.
+
+    A key that was changed by both is a conflict: shown, and left without --force. A
+    rollback makes its own bundle: it can itself be rolled back.
+    """
+    from fleetsync.cli import rollback as rolling
+    from fleetsync.cli.output import Output
+    from fleetsync.job import Order
+
+    given = options(context)
+    output = Output(as_json=given.json)
+    order = Order(bundle=bundle, run=run, force=force)
+    report = rolling.rollback(hosts, given, output, order=order, yes=yes)
+    output.report(report)
+    return report.exit_code or int(output.lost)
+
+
+@fleetsync.command(short_help="Finish or undo what was cut off on a host")
+@_hosts
+@click.option("--undo", is_flag=True, help="Take it back instead of finishing it.")
+@_yes
+@click.pass_context
+def recover(context: click.Context, hosts: tuple[str, ...], undo: bool, yes: bool) -> int:
+    """Finish the transactions that were cut off, or take them back."""
+    from fleetsync.cli import recover as recovering
+
+    return _keep_house(
+        context, hosts, lambda s, o, out: recovering.recover(s, o, out, undo=undo, yes=yes)
+    )
+
+
+@fleetsync.group(short_help="The originals that the hosts keep")
+def bundles() -> None:
+    """The originals that the hosts keep for a rollback. They never leave their host."""
+
+
+@bundles.command("list", short_help="List them")
+@_hosts
+@click.pass_context
+def bundles_list(context: click.Context, hosts: tuple[str, ...]) -> int:
+    """List the bundles of hosts, the newest first."""
+    from fleetsync.cli import bundles as keeping
+
+    return _keep_house(context, hosts, keeping.listed)
+
+
+@bundles.command("show", short_help="Show one with digests and sizes")
+@_hosts
+@_bundle
+@click.pass_context
+def bundles_show(context: click.Context, hosts: tuple[str, ...], bundle: str) -> int:
+    """Show the newest bundle, or the one named, with digests and sizes."""
+    from fleetsync.cli import bundles as keeping
+
+    return _keep_house(
+        context, hosts, lambda s, o, out: keeping.shown(s, o, out, bundle=bundle)
+    )
+
+
+@bundles.command("verify", short_help="Hash every original again")
+@_hosts
+@_bundle
+@click.pass_context
+def bundles_verify(context: click.Context, hosts: tuple[str, ...], bundle: str) -> int:
+    """Hash every original on its host again."""
+    from fleetsync.cli import bundles as keeping
+
+    return _keep_house(
+        context, hosts, lambda s, o, out: keeping.verified(s, o, out, bundle=bundle)
+    )
+
+
+@bundles.command("prune", short_help="Remove old ones")
+@_hosts
+@click.option("--keep", type=click.IntRange(0), metavar="N", default=10,
+              help="The newest N of each host stay.  [10]")
+@click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", default=0,
+              help="Of the others only those older than that go.")
+@_yes
+@click.pass_context
+def bundles_prune(
+    context: click.Context, hosts: tuple[str, ...], keep: int, older_than: float, yes: bool
+) -> int:
+    """Remove old bundles. The newest good one of each target always stays."""
+    from fleetsync.cli import bundles as keeping
+
+    return _keep_house(context, hosts, lambda s, o, out: keeping.pruned(
+        s, o, out, keep=keep, days=older_than, yes=yes
+    ))
 
 
 @fleetsync.command(short_help="Play the whole story on three embedded hosts")

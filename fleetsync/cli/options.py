@@ -112,6 +112,7 @@ class Commands(_Sections, click.Group):
     """The group of all commands, in the order they are written."""
 
     command_class = Command
+    group_class = type
 
     def __init__(self, *arguments: Any, **attributes: Any) -> None:
         # Any: passed on to click as it is.

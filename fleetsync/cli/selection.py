@@ -10,12 +10,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fleetsync import inventory, receipt, registry
+from fleetsync import inventory, receipt, registry, withdrawn
 from fleetsync.adapter import Wish
 from fleetsync.cli.options import Options
 from fleetsync.errors import UsageError
 from fleetsync.inventory import Host, Inventory
-from fleetsync.job import Job, Run, Step
+from fleetsync.job import Job, Order, Run, Step
 
 BACKUPS = "backups"
 """Where receipts go, beside the inventory, unless `--receipts` says otherwise."""
@@ -38,10 +38,12 @@ class Selection:
     context: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
-    def jobs(self, step: Step, names: Sequence[str] | None = None) -> list[Job]:
+    def jobs(
+        self, step: Step, names: Sequence[str] | None = None, order: Order | None = None
+    ) -> list[Job]:
         """One job for each host, or for those in `names`."""
         return [
-            Job(step, self.run, host, wishes)
+            Job(step, self.run, host, wishes, order=order or Order())
             for host, wishes in self.wishes
             if names is None or host.name in names
         ]
@@ -61,13 +63,40 @@ def select(words: Sequence[str], options: Options) -> Selection:
     directory = inventory.find(options.inventory, os.environ, Path.cwd())
     fleet = inventory.load(directory, registry.discover())
     wishes = tuple(_wishes(fleet, words, options.client))
+    receipts = options.receipts or directory.absolute().parent / BACKUPS
+    withdrawal = withdrawn.find(receipts, fleet.catalog.generation)
+    told = (f"{withdrawal.told}; apply needs --again",) if withdrawal else ()
     return Selection(
         run=_run(fleet.catalog.generation, options),
         wishes=wishes,
+        receipts=receipts,
+        words=tuple(words),
+        context=_context(options),
+        notices=(*fleet.notices, *told),
+    )
+
+
+def select_hosts(words: Sequence[str], options: Options) -> Selection:
+    """Pick hosts for what needs no catalog: recover, bundles, rollback.
+
+    It reads fleet.toml alone. Raises UsageError or ConfigError; no host is contacted.
+    """
+    directory = inventory.find(options.inventory, os.environ, Path.cwd())
+    adapters = registry.discover()
+    fleet = inventory.load_hosts(directory, adapters)
+    known = {*adapters, *(client for host in fleet.hosts for client in host.clients)}
+    unknown = [name for name in options.client if name not in known]
+    if unknown:
+        raise UsageError(
+            f"no client is called {', '.join(unknown)}",
+            f"the inventory has: {', '.join(sorted(known))}",
+        )
+    return Selection(
+        run=_run("", options),
+        wishes=tuple((host, ()) for host in fleet.select(words)),
         receipts=options.receipts or directory.absolute().parent / BACKUPS,
         words=tuple(words),
         context=_context(options),
-        notices=fleet.notices,
     )
 
 

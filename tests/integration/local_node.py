@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fleetsync.adapter import Wish
-from fleetsync.cli.apply import approved
+from fleetsync.cli.writing import approved
 from fleetsync.fleet import settle
 from fleetsync.inventory import Host
 from fleetsync.job import Approved, Job, Order, Run, Step

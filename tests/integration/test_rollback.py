@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetsync.cli.apply import approved
+from fleetsync.cli.writing import approved
 from fleetsync.facts import Sealed
 from fleetsync.job import Order, Step
 from fleetsync.outcome import Outcome
