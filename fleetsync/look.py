@@ -5,7 +5,7 @@ The bytes of client files and the connection live and end inside one step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fleetsync import check, credentials, diff
@@ -82,7 +82,7 @@ def host_result(
         targets,
         notes=(*session.notices, *notes),
         interrupted=tuple(_interrupted(look.state)),
-        account=_account(look),
+        account=_account(look, session.job.run.generation),
     )
 
 
@@ -92,18 +92,32 @@ def _interrupted(state: StateFact) -> Iterator[str]:
         yield f"transaction {one.transaction} was cut off in state {one.state}: {files}"
 
 
+_SHOWN = 12
+"""Characters of a generation that people are shown."""
 _TOLD = ("run", "operator", "controller", "generation", "undoes")
 
 
-def _account(look: Look) -> AccountRow | None:
+def _account(look: Look, generation: str) -> AccountRow | None:
     host, state = look.facts.host, look.state
     if host is None:
         return None
     last = " ".join(f"{key}={printable(value)}" for key, value in state.last if key in _TOLD)
     return AccountRow(
         host.user, str(host.home), host.shell, host.system, host.interactive_noise,
-        state.directory, last, state.locked_by,
+        state.directory, last, state.locked_by, _last_writer(dict(state.last), generation),
     )
+
+
+def _last_writer(last: Mapping[str, str], ours: str) -> str:
+    """Who wrote last, from the newest manifest; `ours` is the catalog's generation. What
+    takes back has none of its own."""
+    if "operator" not in last:
+        return ""
+    verb = "rolled back" if last.get("undoes") else "applied"
+    wrote = last.get("generation", "")
+    other = "the catalog's" if wrote == ours else f"not the catalog's {ours[:_SHOWN]}"
+    which = f", generation {wrote[:_SHOWN]} ({other})" if wrote else ""
+    return printable(f"last {verb} by {last['operator']}, run {last.get('run', '?')}{which}")
 
 
 def target_result(session: Session, look: Look, plan: Plan) -> TargetResult:

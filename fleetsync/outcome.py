@@ -105,6 +105,8 @@ class AccountRow:
     state: str = ""
     last: str = ""
     locked_by: str = ""
+    last_writer: str = ""
+    """who wrote there last by our hand, in a sentence; "" where nobody did"""
 
 
 def label(client: str, name: str) -> str:

@@ -99,7 +99,9 @@ def blocks(
     for host in hosts:
         cut = [f"interrupted transaction: {line}" for line in host.interrupted]
         notes = [f"note: {note}" for note in host.notes] if host.outcome is None else []
-        yield from (f"{cell(host.host)}  {cell(line)}" for line in (*cut, *notes))
+        last = [host.account.last_writer] if host.account and not quiet else []
+        lines = (*cut, *notes, *filter(None, last))
+        yield from (f"{cell(host.host)}  {cell(line)}" for line in lines)
 
 
 def _body(entry: Entry, *, verbose: bool, paint: Paint) -> Iterator[str]:

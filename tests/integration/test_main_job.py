@@ -136,6 +136,9 @@ def test_the_manifest_tells_who_wrote(node: Node) -> None:
     assert account is not None
     assert "operator=ada@desk" in account.last
     assert f"generation={'g' * 64}" in account.last
+    assert account.last_writer == (
+        "last applied by ada@desk, run run-1, generation gggggggggggg (the catalog's)"
+    )
 
 
 def test_a_host_that_moved_since_the_preview_is_refused(node: Node) -> None:
