@@ -1,8 +1,7 @@
-"""Every adapter that is installed keeps the contract, and so does a stranger's."""
+"""Every adapter that is installed keeps the contract."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 import pytest
@@ -16,7 +15,6 @@ from fleetsync.registry import discover
 from fleetsync.testing import contract
 from fleetsync.testing.contract import Rule, Sample
 from tests import standin
-from tests.adapters.fourth import fleetsync_nib
 
 NAME = standin.NAME
 URL = "https://router.example.net/v1"
@@ -71,11 +69,6 @@ providers:
       llm.primary: {{context_length: 524288, supports_vision: true}}
       llm.secondary: {{context_length: 524288}}
 """
-NIB = json.dumps({
-    "router": URL,
-    "note": SECRET,
-    "models": {name: {"window": 524288, "output": 8192} for name in standin.ALIASES},
-}, indent=2)
 SAMPLES: Mapping[str, Sample] = {
     "pi": Sample(
         wish("pi"),
@@ -123,17 +116,8 @@ SAMPLES: Mapping[str, Sample] = {
             b'fleetsync {"aliases": ' + DEEP,
         ),
     ),
-    "nib": Sample(
-        wish("nib"),
-        {"~/.config/nib/catalog.json": NIB.encode()},
-        (program("nib"),),
-        LOGIN,
-        frozenset({"window", "output"}),
-        (SECRET,),
-        nearly=(b"llm.primary 393216 4096\n", b"llm.primary 393216\nllm.secondary 393216 4096"),
-    ),
 }
-ADAPTERS = {**discover(), "nib": fleetsync_nib.adapter}
+ADAPTERS = discover()
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

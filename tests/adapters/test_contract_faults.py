@@ -24,9 +24,7 @@ from fleetsync.facts import (
 from fleetsync.testing import contract
 from fleetsync.testing.contract import ContractError, Rule
 from tests.adapters.fourth.fleetsync_nib import FILE, NibAdapter
-from tests.adapters.test_contract import SAMPLES
-
-NIB = SAMPLES["nib"]
+from tests.adapters.fourth.test_nib import SAMPLE
 
 
 class AsksMore(NibAdapter):
@@ -215,7 +213,7 @@ FAULTS: Mapping[str, tuple[Rule, NibAdapter, str]] = {
     "never done": (contract.a_plan_of_its_outcome_is_empty, Restless(), "is drift"),
     "tells a secret": (contract.secrets_do_not_show, Tells(), "shows a secret"),
     "a secret argument": (
-        contract.secrets_do_not_show, Runs(argv=("/n", NIB.secrets[0])), "shows a secret",
+        contract.secrets_do_not_show, Runs(argv=("/n", SAMPLE.secrets[0])), "shows a secret",
     ),
     "the real home": (
         contract.loader_commands_are_bounded_and_private, Runs(env=SECRET_AT_HOME), "not @scratch@",
@@ -242,4 +240,4 @@ FAULTS: Mapping[str, tuple[Rule, NibAdapter, str]] = {
 def test_a_fault_is_told(fault: str) -> None:
     rule, adapter, told = FAULTS[fault]
     with pytest.raises(ContractError, match=re.escape(told)):
-        rule(adapter, NIB)
+        rule(adapter, SAMPLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from fleetsync.testing.server import EmbeddedHost
 from tests.listing import listing
 
 HERE = Path(__file__).parent / "fourth"
+PAGE = HERE.parents[2] / "adapters/README.md"
 NAME = "ROUTER_API_KEY"
 URL = "https://router.example.net/v1"
 CATALOG = """\
@@ -187,3 +189,29 @@ def test_what_must_not_be_written_is_refused(
     assert target.outcome is Outcome.REFUSED
     assert why in target.reason
     assert listing(node.home) == before
+
+
+def blocks() -> list[str]:
+    return re.findall(r"^```\w+\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("block", blocks(), ids=lambda block: block.split("\n")[0].strip())
+def test_what_the_page_shows_stands_in_the_adapter(block: str) -> None:
+    files = [path.read_text() for path in HERE.iterdir() if path.suffix in {".py", ".toml"}]
+    assert any(block in text for text in files)
+
+
+@pytest.mark.parametrize("step", ["Be found", "Ask", "Say what is there", "Plan", "Let the client"])
+def test_each_step_of_the_page_shows_code(step: str) -> None:
+    section = re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)
+    assert any("```python" in one for one in section if one[3:].startswith(step))
+
+
+def test_the_page_leads_only_to_files_that_exist() -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", PAGE.read_text())
+    assert links
+    assert [link for link in links if not (PAGE.parent / link).is_file()] == []
+
+
+def test_the_adapter_is_tiny() -> None:
+    assert len((HERE / "fleetsync_nib.py").read_text().splitlines()) < 100

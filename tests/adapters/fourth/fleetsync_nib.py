@@ -31,8 +31,7 @@ class NibAdapter:
         (fact,) = (row for row in files if isinstance(row, host.FileFact))
         programs = tuple(row for row in found if isinstance(row, host.Installation))
         gate, why, absent = _gate(wish, key), _refusals(wish, fact), "" if programs else "no `nib`"
-        roles = {"catalog": fact}
-        return (Target("nib", "nib", wish, roles, programs, gate, why, absent=absent),)
+        return (Target("nib", "nib", wish, {"catalog": fact}, programs, gate, why, (), absent),)
 
     def plan(self, target: Target) -> Planned:
         """Set what differs; all else in the file stays as it is."""
