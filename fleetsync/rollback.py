@@ -12,14 +12,15 @@ from fleetsync import bundles, diff, transaction
 from fleetsync.adapter import FileEdit, Planned
 from fleetsync.bundles import Bundle, BundleFile
 from fleetsync.errors import DocumentError, Lost
-from fleetsync.facts import FileFact, Question, Read, Sealed
+from fleetsync.facts import FileFact, Question, Read, Sealed, State, StateFact
 from fleetsync.job import Approved, Job, Order
 from fleetsync.outcome import FileDiff, HostResult, Outcome, TargetResult
+from fleetsync.probe import Salts, ask
 from fleetsync.redact import printable
 from fleetsync.remote import Reader, Writer
 from fleetsync.restore import Past, Restored, original, restored, subjects
 from fleetsync.transaction import Applied, End, FileJob, Problem, Reason
-from fleetsync.unwritten import problem_line, recovery_line, unwritten
+from fleetsync.unwritten import cut_line, problem_line, recovery_line, unwritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,11 @@ class _Back:
 
 
 def preview(job: Job, reader: Reader) -> HostResult:
-    """What a rollback would change."""
-    return _result(job, _look(job, reader))
+    """What a rollback would change, and what was cut off before."""
+    _, answers = ask(reader, {State()}, Salts.fresh())
+    state = answers[State()]
+    cut = state.interrupted if isinstance(state, StateFact) else ()
+    return replace(_result(job, _look(job, reader)), interrupted=tuple(map(cut_line, cut)))
 
 
 def rollback(job: Job, reader: Reader, writer: Writer) -> HostResult:
@@ -120,9 +124,18 @@ def choose(found: bundles.Bundles, order: Order) -> tuple[tuple[Bundle, ...], st
         mine = tuple(one for one in done if one.told("run") == order.run and not one.undoes)
         return mine, "" if mine else f"nothing to undo: no bundle of run {order.run}"
     fitting = [
-        one for one in done if any(_is_meant(file.target, order.clients) for file in one.files)
+        one for one in done
+        if any(_is_meant(file.target, order.clients) for file in one.files)
+        and not _is_own_undo(one, found.every)
     ]
     return tuple(fitting[:1]), "" if fitting else "nothing to undo: there is no bundle"
+
+
+def _is_own_undo(one: Bundle, every: Iterable[Bundle]) -> bool:
+    """Whether a run put back in it what it had written itself, because that did not hold:
+    taking this back would write it again."""
+    mine = {other.transaction for other in every if other.told("run") == one.told("run")}
+    return bool(mine.intersection(one.undoes))
 
 
 def _is_meant(target: str, clients: Collection[str]) -> bool:

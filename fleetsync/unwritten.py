@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleetsync.facts import Interrupted
 from fleetsync.outcome import Outcome
 from fleetsync.redact import printable
 from fleetsync.transaction import Applied, End, Problem, Reason, Recovery
@@ -54,6 +55,12 @@ def problem_line(problem: Problem) -> str:
     where = f"{problem.path}: " if problem.path else ""
     detail = f" ({problem.detail})" if problem.detail else ""
     return printable(f"{where}{problem.reason.value}{detail}")
+
+
+def cut_line(one: Interrupted) -> str:
+    """A transaction that was cut off and left as it is, on one line."""
+    files = ", ".join(map(printable, one.files)) or "no file yet"
+    return f"transaction {one.transaction} was cut off in state {one.state}: {files}"
 
 
 def recovery_line(found: Recovery) -> str:

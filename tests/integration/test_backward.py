@@ -222,6 +222,16 @@ def test_a_bundle_goes_back_by_hand_as_the_readme_beside_the_receipts_says(bench
     assert node.models.read_text() == OLD
 
 
+def test_a_rollback_settles_what_was_cut_off_and_shows_what_it_means_now(bench: Bench) -> None:
+    bench.run("apply", "one", "--yes")
+    cut_off(bench.nodes["one"])
+    assert bench.run("rollback", "one", "--yes") == 5
+    assert "interrupted in state commit: done now" in bench.out
+    assert bench.nodes["one"].models.read_text() == NEW
+    assert bench.run("rollback", "one", "--yes") == 0
+    assert bench.nodes["one"].models.read_text() == OLD
+
+
 # --- recover -------------------------------------------------------------------------
 
 

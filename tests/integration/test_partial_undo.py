@@ -88,6 +88,15 @@ def test_the_one_that_stayed_can_still_be_taken_back(node: Node) -> None:
     }
 
 
+def test_a_rollback_means_the_apply_and_not_what_it_put_back_itself(node: Node) -> None:
+    node.do(Step.APPLY, wishes=BOTH)
+    result = node.roll_back()
+    assert {one.label: one.outcome for one in result.targets} == {
+        "pi": Outcome.CHANGED, "twin": Outcome.IN_STEP,
+    }
+    assert (node.home / "twin.json").read_text() == BEFORE
+
+
 def test_a_file_that_was_rewritten_meanwhile_is_left_and_its_bundle_named(node: Node) -> None:
     mine = '{"limit": 2, "mine": true}\n'
 
