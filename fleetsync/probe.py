@@ -204,6 +204,9 @@ def _put(
     records: defaultdict[str, list[Record]] = defaultdict(list)
     for record in reader.call(calls):
         match record.tag:
+            case "lacks":
+                told = ", ".join(record.fields[0].split())
+                raise HostUnusable(f"the host has no {told}", "install what is missing there")
             case "host":
                 host = _host(record)
             case "noise":

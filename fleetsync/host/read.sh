@@ -12,6 +12,8 @@ fs_plain() {
 fs_host() {
     fs_return=$(printf '\r')
     fs_record=$(printf '\036')
+    fs_find_stat
+    fs_tell_lacking
     fs_user=$(id -un)
     fs_uid=$(id -u)
     case ${HOME-} in
@@ -31,7 +33,18 @@ fs_host() {
     fs_told=$fs_user_path
     fs_plain "$fs_told" || fs_told=
     fs_say host "$fs_home" "$fs_user" "$fs_uid" "$fs_shell" "$fs_system" "$fs_told"
-    fs_find_stat
+}
+# fs_tell_lacking: the programs that ours are made of and this host has not. What a missing
+# one would give is an empty answer, which means something else.
+fs_tell_lacking() {
+    fs_lacking=
+    for fs_tool in awk cat chmod cp cut date df env grep head id ln ls mkdir mkfifo mv readlink \
+        rm rmdir sed sleep sync tail tr uname wc; do
+        command -v "$fs_tool" >/dev/null || fs_lacking="$fs_lacking $fs_tool"
+    done
+    [ -n "$fs_stat_form" ] || fs_lacking="$fs_lacking stat"
+    [ -n "$fs_hasher" ] || fs_lacking="$fs_lacking sha256sum"
+    [ -z "$fs_lacking" ] || fs_say lacks "$fs_lacking"
 }
 # fs_account FIELD: one field of our passwd entry: 6 is the home, 7 the login shell.
 fs_account() {

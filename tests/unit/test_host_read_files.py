@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from fleetsync.errors import HostUnusable
 from fleetsync.facts import FileKind
+from tests.integration.faults.host import namespace
 from tests.unit.host_read import SHELLS, Host
 
 BYTES = bytes(range(256)) + b"\n@@x END\n\n"
@@ -27,6 +29,15 @@ esac
 @pytest.fixture(params=SHELLS)
 def host(request: pytest.FixtureRequest, tmp_path: Path) -> Host:
     return Host(tmp_path, request.param)
+
+
+def without(*programs: str) -> tuple[str, ...]:
+    """Runs a command line where these programs are not."""
+    hide = (
+        "for p in $0; do for d in /usr/bin /bin; do"
+        ' [ ! -x $d/$p ] || mount --bind /dev/null $d/$p; done; done; exec "$@"'
+    )
+    return (*namespace("--mount"), "/bin/sh", "-c", hide, " ".join(programs))
 
 
 @pytest.fixture
@@ -71,6 +82,19 @@ def test_a_program_called_print_is_not_tried_out(host: Host) -> None:
     host.remote.environment = {**host.remote.environment, "PATH": path}
     host.variable("SOMETHING")
     assert not (host.home / "printed").exists()
+
+
+@pytest.mark.parametrize(
+    ("hidden", "named"),
+    [(("awk",), "awk"), (("id",), "id"), (("stat",), "stat"), (("sed", "grep"), "grep, sed")],
+)
+def test_a_host_that_lacks_a_program_is_told_which(
+    hidden: tuple[str, ...], named: str, tmp_path: Path
+) -> None:
+    host = Host(tmp_path, within=without(*hidden))
+    with pytest.raises(HostUnusable) as caught:
+        host.ask()
+    assert caught.value.message == f"the host has no {named}"
 
 
 def test_a_file_comes_with_its_exact_bytes(host: Host) -> None:
