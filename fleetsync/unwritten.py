@@ -30,23 +30,40 @@ def unwritten(applied: Applied) -> dict[str, object]:
     return {
         "outcome": Outcome.REFUSED,
         "reason": f"nothing was written: {told}",
-        "step": _STEPS.get(applied.problems[0].reason, "") if applied.problems else "",
+        "step": _STEPS[applied.problems[0].reason] if applied.problems else _AGAIN,
     }
 
 
+_AGAIN = "preview again"
+_REPAIR = "repair it on the host, then preview again"
+_REPORT = "apply again; if it stays so, report it"
 _STEPS = {
     Reason.LOCKED: "wait for the other run, then preview again",
-    Reason.MOVED: "preview again",
-    Reason.RESOLVED: "preview again",
-    Reason.APPEARED: "preview again",
-    Reason.EDITED: "preview again",
+    Reason.MOVED: _AGAIN,
+    Reason.RESOLVED: _AGAIN,
+    Reason.APPEARED: _AGAIN,
+    Reason.EDITED: _AGAIN,
+    Reason.DANGLING: _REPAIR,
+    Reason.DIRECTORY: _REPAIR,
+    Reason.FIFO: _REPAIR,
+    Reason.DEVICE: _REPAIR,
+    Reason.IRREGULAR: _REPAIR,
     Reason.COMPANION: "close the client on the host, or wait, then apply again",
     Reason.SPACE: "make room on the host, then apply again",
+    Reason.CAP: "a file of that size is not written: look into it on the host",
     Reason.LINKS: "keep one name of the file on the host",
     Reason.OWNER: "log in as the account that owns the file, or give it back",
     Reason.READONLY: "make it writable on the host, if its manager agrees",
     Reason.IMMUTABLE: "take the attribute off on the host (chattr -i), if that is wished",
+    Reason.ACL: "give the host a cp that keeps access lists (GNU's), or take the list off the file",
+    Reason.HASH: "install sha256sum on the host",
+    Reason.STAT: "install stat on the host",
+    Reason.STATE: "make it a directory of this account on the host, or move away what is there",
     Reason.STUCK: "look into the state directory on the host",
+    Reason.CANDIDATE: _REPORT,
+    Reason.STAGE: "look at the file's mode, owner and directory on the host, then apply again",
+    Reason.WRITE: "look at room and rights on the host, then apply again",
+    Reason.UNKNOWN: _AGAIN,
 }
 
 
