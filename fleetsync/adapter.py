@@ -2,8 +2,9 @@
 
 An adapter never sees a host. It puts questions (data), makes targets of the answers,
 plans edits, and says which command of the client judges a candidate. It imports only
-`fleetsync.{adapter,facts,catalog,documents}`; it is found through the entry-point group
-`fleetsync.adapters`, ours as a third party's.
+`fleetsync.{adapter,facts,catalog,documents,errors}` and what spares it writing the same
+again: `draft` (edits beside what is shown), `rows`, `addresses`, `releases`. It is found
+through the entry-point group `fleetsync.adapters`, ours as a third party's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 
 from fleetsync.catalog import Alias, Policy
 from fleetsync.documents import Dialect, Path, Splice
-from fleetsync.facts import FileFact, Facts, Installation, PlaceFact, Question, Sealed
+from fleetsync.facts import Facts, FileFact, Installation, PlaceFact, Question, Sealed
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,8 @@ class DocumentError(FleetsyncError):
     @property
     def message(self) -> str:
         """The reason with its place."""
-        return f"line {self.line}, column {self.column}: {self.reason}" if self.line else self.reason
+        place = f"line {self.line}, column {self.column}: " if self.line else ""
+        return f"{place}{self.reason}"
 
     @property
     def hint(self) -> str:

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from fleetsync.adapter import Planned, Refusal, Target
 from fleetsync.catalog import Alias
 from fleetsync.documents import MISSING, Missing, Path, Value
+from fleetsync.draft import Draft
 from fleetsync.errors import EditRefused
+from fleetsync.rows import left
 
 from . import reports
-from .draft import CACHE, CONFIG, Draft, document
 from .entry import Entry
+from .files import CACHE, CONFIG, document
 from .profile import whole
 from .references import dangling
 from .router import Seen, unfit
@@ -59,11 +61,11 @@ def plan(target: Target, versions: tuple[Version, ...]) -> Planned:
 def _sync(draft: Draft, entry: Entry, alias: Alias) -> None:
     path, fields = (*entry.models, alias.name), wished(alias)
     draft.managed += ((*path, key) for key in fields)
-    if draft.document.value(path) is MISSING:
-        draft.add(alias.name, path, fields)
+    if draft.value(path) is MISSING:
+        draft.insert(alias.name, path, fields)
         return
     for key, value in fields.items():
-        if not same(draft.document.value((*path, key)), value):
+        if not same(draft.value((*path, key)), value):
             draft.put(alias.name, key, (*path, key), value)
 
 
@@ -89,7 +91,7 @@ def _sync_profile(draft: Draft, seen: Seen, versions: tuple[Version, ...]) -> No
     if cap is not None and any(version.sends_max_tokens for version in versions):
         path = ("model", "max_tokens")
         draft.managed.append(path)
-        if whole(draft.document.value(path)) != cap:
+        if whole(draft.value(path)) != cap:
             draft.put(PROFILE, "model.max_tokens", path, cap)
     policy, aliases = seen.wish.policy, seen.wish.aliases
     if policy.manage_reasoning and any(version.reasoning_overrides for version in versions):
@@ -109,8 +111,8 @@ def output_cap(seen: Seen) -> int | None:
 def _sync_reasoning(draft: Draft, alias: Alias) -> None:
     path: Path = ("agent", "reasoning_overrides", alias.name)
     draft.managed.append(path)
-    own = thinks(draft.document.value(path))
-    whole_profile = thinks(draft.document.value(("agent", "reasoning_effort")))
+    own = thinks(draft.value(path))
+    whole_profile = thinks(draft.value(("agent", "reasoning_effort")))
     effective = own if own is not None else whole_profile
     if effective is not alias.reasoning and not (effective is None and alias.reasoning):
         effort = "medium" if alias.reasoning else "none"
@@ -137,10 +139,11 @@ def _prune(
     if not leaving:
         return refusals, ()
     if not seen.wish.policy.prune:
-        told = ", ".join(leaving)
-        return refusals, (f"not in the catalog, left alone (policy prune = false): {told}",)
+        return refusals, tuple(left(leaving))
     for name in leaving:
-        draft.remove(name, (*entry.models, name))
+        path = (*entry.models, name)
+        shown = ((*path, key) for key in ("context_length", "supports_vision"))
+        draft.remove(name, "entry", path, "present", shown)
     named = tuple(dangling(seen, entry, leaving))
     if named and seen.wish.policy.dangling == "refuse":
         return (*refusals, Refusal(

@@ -28,8 +28,8 @@ from fleetsync.facts import (
 
 from . import catalog, loader, managed
 from .credential import Sources, is_pooled, judge, places
-from .draft import CACHE, CONFIG, document
 from .entry import MAP, Entry
+from .files import CACHE, CONFIG, document
 from .homes import HERMES_HOME, Home, file, homes, questions, root, variable
 from .router import Seen, stanza
 from .versions import PACKAGES, RUNTIMES, Version, parse

@@ -17,11 +17,12 @@ from typing import Any
 from fleetsync.adapter import SCRATCH, Command, Done, Loaded, Planned, ScratchFile, Target
 from fleetsync.documents import Dialect, Document
 from fleetsync.documents import parse as parse_document
+from fleetsync.draft import spell
 from fleetsync.facts import Installation
 
 from .catalog import output_cap, same, wished
-from .draft import CONFIG, document, spell
 from .entry import enabled, same_url
+from .files import CONFIG, document
 from .profile import whole
 from .router import Seen
 from .versions import Version, parse

@@ -13,8 +13,8 @@ from fleetsync.documents import Document
 from fleetsync.errors import DocumentError
 from fleetsync.facts import Facts, FileKind
 
-from .draft import document
 from .entry import LIST, MAP
+from .files import document
 from .homes import MANAGED, Home, file, managed_config, variable
 
 _OURS = ("model", MAP, LIST, "provider", "base_url", "context_length")

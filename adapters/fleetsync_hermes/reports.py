@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from fleetsync.adapter import FileEdit, Wish
 from fleetsync.documents import MISSING, Value
+from fleetsync.draft import spell
 from fleetsync.errors import DocumentError
 from fleetsync.facts import FileFact
 
-from .draft import document, spell
 from .entry import Entry, enabled, same_url
+from .files import document
 from .profile import whole
 from .router import Seen
 from .versions import DEFAULT_OUTPUT, Version

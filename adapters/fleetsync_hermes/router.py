@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from fleetsync.adapter import Refusal, Wish
+from fleetsync.addresses import public_url
 from fleetsync.documents import Document, Kind
 
 from .entry import LIST, MAP, URL_KEYS, Entry, called, entries, same_url
@@ -156,15 +156,3 @@ def _small(seen: Seen, entry: Entry) -> Iterator[Refusal]:
                 f"window under {MINIMUM_WINDOW} tokens (the catalog says {alias.context_window})",
                 "on the host, choose another model.default, or exclude the alias for Hermes",
             )
-
-
-def public_url(url: str) -> str:
-    """The part of an address that may be shown, letter by letter: no user, password,
-    query or fragment."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "(not a URL)"
-    host = parts.netloc.rpartition("@")[2]
-    scheme = url.partition(":")[0]
-    return f"{scheme}://{host}{parts.path}" if host else "(not a URL)"

@@ -6,8 +6,9 @@ pull requests, so they are never called tested.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+
+from fleetsync.releases import Number, number, untested
 
 PACKAGES = ("hermes-agent",)
 _CODE = ("hermes_cli/__init__.py", "hermes_cli/config.py", "hermes_cli/runtime_provider.py")
@@ -23,15 +24,13 @@ DEFAULT_OUTPUT = 65_536
 """Output tokens that a custom provider is asked for where model.max_tokens is not set
 (0.18.2 and 0.19.0, plugins/model-providers/custom)."""
 
-_Number = tuple[int, int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Version:
     """One version of Hermes and what it does."""
 
     text: str
-    number: _Number
+    number: Number
 
     @property
     def sends_max_tokens(self) -> bool:
@@ -57,22 +56,10 @@ class Version:
     @property
     def notice(self) -> str:
         """What the operator must know about a version that was not tested; else ""."""
-        if self.text in TESTED:
-            return ""
-        newest = max(filter(None, map(_number, TESTED)))
-        age = "newer than any" if self.number > newest else "not one"
-        return (
-            f"Hermes {self.text} is {age} tested ({', '.join(TESTED)}): this preview goes by "
-            "their rules, and apply writes only if its own loader agrees"
-        )
+        return untested("Hermes", self.text, TESTED)
 
 
 def parse(text: str) -> Version | None:
     """The version that `text` spells, None when it spells none."""
-    number = _number(text)
-    return None if number is None else Version(text, number)
-
-
-def _number(text: str) -> _Number | None:
-    found = re.match(r"v?(\d+)\.(\d+)\.(\d+)", text)
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+    found = number(text)
+    return None if found is None else Version(text, found)

@@ -6,49 +6,31 @@ that the installed version's schema knows. Everything else is the user's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from fleetsync.adapter import Planned, Refusal, Target, Wish
 from fleetsync.catalog import Alias
-from fleetsync.documents import MISSING, Path, Value, Where
+from fleetsync.documents import MISSING, Value, Where
+from fleetsync.draft import Draft, spell
 from fleetsync.errors import EditRefused
+from fleetsync.rows import DEFAULTS, LIMITS, camel, ids, left, managed, same, wished
 
 from .config import INCLUDE, Config, Owner, at
-from .draft import Draft, spell
 from .preset import judge_preset
 from .references import References
 from .router import provider_keys, rows, unfit
 from .selectable import unselectable
 from .versions import Version
 
-DEFAULTS: Mapping[str, Value] = {"reasoning": False, "input": ["text"]}
-"""What OpenClaw takes where an entry says nothing (2026.6.11, 2026.9.6). The two limits
-have defaults as well (128000 shown, 8192), but are always written out."""
 
-
-def wished(alias: Alias, known: frozenset[str]) -> dict[str, Value]:
-    """The managed fields of one alias in OpenClaw's words; `known` are the compat keys
-    that every installed version's schema has."""
-    fields: dict[str, Value] = {
-        "contextWindow": alias.context_window,
-        "maxTokens": alias.max_output_tokens,
-        "input": list(alias.input),
-        "reasoning": alias.reasoning,
-    }
-    compat = {camel(key): _plain(value) for key, value in alias.compat.items()}
-    compat = {key: value for key, value in compat.items() if key in known}
-    return {**fields, "compat": compat} if compat else fields
-
-
-def camel(key: str) -> str:
-    """`supports_usage_in_streaming` as OpenClaw spells it: supportsUsageInStreaming."""
-    head, *tail = key.split("_")
-    return head + "".join(part[:1].upper() + part[1:] for part in tail)
-
-
-def _plain(value: bool | int | str | tuple[str, ...]) -> Value:
-    return list(value) if isinstance(value, tuple) else value
+def fields_of(alias: Alias, known: frozenset[str]) -> dict[str, Value]:
+    """The managed fields of one alias; `known` are the compat keys that every installed
+    version's schema has."""
+    fields = wished(alias)
+    compat = fields.pop("compat", {})
+    kept = {k: v for k, v in compat.items() if k in known} if isinstance(compat, dict) else {}
+    return {**fields, "compat": kept} if kept else fields
 
 
 def known_compat(versions: Iterable[Version]) -> frozenset[str]:
@@ -64,32 +46,35 @@ def plan(target: Target, versions: tuple[Version, ...]) -> Planned:
     refusals = tuple(unfit(wish, effective))
     if not isinstance(at(effective, *provider_keys(wish)), dict):
         return Planned(refusals=refusals)
-    draft, known = Draft(_owner(config, wish)), known_compat(versions)
+    owner, known = _owner(config, wish), known_compat(versions)
+    draft, held = Draft(owner.fact, owner.document), ids(owner.document.value(owner.path))
     for alias in wish.aliases:
-        _sync(draft, wish, alias, known)
-    leaving = tuple(name for name in _ids(draft) if name not in wish.known)
+        _sync(draft, owner, alias, known)
+    leaving = tuple(name for name in held if name not in wish.known)
     references = References.of(wish.provider, effective)
     preset = judge_preset(wish, effective, versions)
     notes = (
         *_unknown_compat(wish, known, versions),
         *_capped(wish, effective),
         *unselectable(wish, effective),
-        *references.nowhere({*_ids(draft), *draft.added}),
+        *references.nowhere({*held, *draft.added}),
         *preset.notes,
     )
     so_far = Planned(notes=notes, refusals=(*refusals, *preset.refusals))
     if leaving and wish.policy.prune:
+        for alias_id in leaving:
+            path = (*owner.path, Where("id", alias_id))
+            shown = ((*path, key) for key in ("id", *LIMITS, *DEFAULTS))
+            draft.remove(alias_id, "entry", path, "present", shown)
         return _pruned(draft, wish, leaving, references, so_far)
-    notes = (*notes, *_left(leaving))
+    notes = (*notes, *left(leaving))
     return Planned(draft.finish(), tuple(draft.changes), notes, so_far.refusals)
 
 
 def _pruned(
     draft: Draft, wish: Wish, leaving: tuple[str, ...], references: References, so_far: Planned
 ) -> Planned:
-    """The plan with the entries of aliases that left taken out."""
-    for alias in leaving:
-        draft.remove(alias, (*draft.owner.path, Where("id", alias)))
+    """The plan with the entries of aliases that left taken out, and what still names them."""
     notes, refusals = so_far.notes, so_far.refusals
     if dangling := tuple(references.to(leaving)):
         if wish.policy.dangling == "refuse":
@@ -113,13 +98,11 @@ def _owner(config: Config, wish: Wish) -> Owner:
     return owner
 
 
-def _sync(draft: Draft, wish: Wish, alias: Alias, known: frozenset[str]) -> None:
-    path, fields = (*draft.owner.path, Where("id", alias.name)), wished(alias, known)
-    draft.managed += _managed(path, fields)
+def _sync(draft: Draft, owner: Owner, alias: Alias, known: frozenset[str]) -> None:
+    path, fields = (*owner.path, Where("id", alias.name)), fields_of(alias, known)
+    draft.managed += managed(path, fields)
     if draft.value(path) is MISSING:
-        draft.managed.append((*path, "name"))
-        entry: dict[str, Value] = {"id": alias.name, "name": alias.name, **fields}
-        draft.add(alias.name, draft.owner.path, entry)
+        _add(draft, owner, alias, fields)
         return
     for key, value in fields.items():
         if isinstance(value, dict):
@@ -130,31 +113,14 @@ def _sync(draft: Draft, wish: Wish, alias: Alias, known: frozenset[str]) -> None
             draft.put(alias.name, key, (*path, key), value)
 
 
-def _managed(path: Path, fields: Mapping[str, Value]) -> Iterator[Path]:
-    yield (*path, "id")
-    for key, value in fields.items():
-        if isinstance(value, dict):
-            yield from ((*path, key, name) for name in value)
-        else:
-            yield (*path, key)
-
-
-def same(key: str, found: object, wanted: object) -> bool:
-    """Whether OpenClaw would use `wanted` for a field that holds `found` (or MISSING)."""
-    if found is MISSING or found is None:
-        found = DEFAULTS.get(key, MISSING)
-    if key == "input" and isinstance(found, list) and isinstance(wanted, list):
-        return set(map(str, found)) == set(map(str, wanted))
-    if isinstance(found, bool) or isinstance(wanted, bool):
-        return found is wanted
-    return found == wanted
-
-
-def _ids(draft: Draft) -> tuple[str, ...]:
-    found = draft.value(draft.owner.path)
-    items = found if isinstance(found, list) else []
-    ids = (item.get("id") for item in items if isinstance(item, dict))
-    return tuple(name for name in ids if isinstance(name, str))
+def _add(draft: Draft, owner: Owner, alias: Alias, fields: dict[str, Value]) -> None:
+    if not owner.path:
+        raise EditRefused(
+            f"{alias.name} has no entry, and {owner.role} is the list itself",
+            hint=f"add an entry with this id to {owner.fact.path} on the host",
+        )
+    draft.managed.append((*owner.path, Where("id", alias.name), "name"))
+    draft.append(alias.name, owner.path, {"id": alias.name, "name": alias.name, **fields})
 
 
 def _unknown_compat(
@@ -179,11 +145,6 @@ def _capped(wish: Wish, effective: object) -> Iterator[str]:
                 f"{row['id']}: the user's contextTokens {spell(cap)} caps the window of {window}; "
                 "it is left alone"
             )
-
-
-def _left(leaving: tuple[str, ...]) -> Iterator[str]:
-    if leaving:
-        yield f"not in the catalog, left alone (policy prune = false): {', '.join(leaving)}"
 
 
 def still_named(dangling: Iterable[str]) -> Refusal:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from fleetsync.adapter import Refusal, Wish
+from fleetsync.addresses import public_url, same_url
 
 from .config import at
 
@@ -62,31 +63,3 @@ def is_loopback(url: object) -> bool:
     except ValueError:
         return False
     return host is not None and (host in ("localhost", "::1") or host.startswith("127."))
-
-
-def same_url(one: str, other: str) -> bool:
-    """Whether two addresses are one router's: the case of scheme and host, a default
-    port and a final slash do not matter."""
-    return _url_key(one) == _url_key(other)
-
-
-def _url_key(url: str) -> tuple[str, ...]:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0)
-    except ValueError:
-        return (url,)
-    host = (parts.hostname or "").lower()
-    return parts.scheme.lower(), host, str(port), parts.path.rstrip("/"), parts.query
-
-
-def public_url(url: str) -> str:
-    """The part of an address that may be shown: no user, password, query or fragment."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "(not a URL)"
-    if not parts.hostname:
-        return "(not a URL)"
-    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator
 
 from fleetsync.adapter import Done, Loaded, Planned, Target
 from fleetsync.catalog import Alias
+from fleetsync.documents import MISSING
+from fleetsync.draft import spell
+from fleetsync.rows import same
 
 from . import loader
-from .catalog import known_compat, same, wished
+from .catalog import fields_of, known_compat
 from .config import CONFIG, at
-from .draft import spell
 from .loader import Question
 from .versions import Version, parse
 
@@ -123,8 +125,8 @@ def _differences(alias: Alias, row: object, known: frozenset[str]) -> Iterator[s
     if not isinstance(row, dict):
         yield f"{alias.name} is missing"
         return
-    for key, wanted in wished(alias, known).items():
-        found = row.get(key)
+    for key, wanted in fields_of(alias, known).items():
+        found = row.get(key, MISSING)
         if isinstance(wanted, dict):
             yield from (
                 f"{alias.name} {key}.{name} is not {spell(value)}"

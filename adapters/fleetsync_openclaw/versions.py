@@ -6,15 +6,14 @@ schema is closed: one key that a version does not know keeps its gateway from st
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+
+from fleetsync.releases import Number, number, untested
 
 PACKAGES = ("openclaw",)
 RUNTIMES = ("dist/build-info.json", "dist/entry.js")
 """Files that change with the code; the launcher openclaw.mjs does not."""
 TESTED = ("2026.6.11", "2026.9.6")
-
-_Number = tuple[int, int, int]
 
 _ALWAYS = frozenset((
     "maxTokensField reasoningEffortMap requiresAssistantAfterToolResult "
@@ -39,7 +38,7 @@ class Version:
     """One version of OpenClaw and what it does."""
 
     text: str
-    number: _Number
+    number: Number
 
     @property
     def compat(self) -> frozenset[str]:
@@ -55,7 +54,7 @@ class Version:
     def runs_on(self, node: str) -> bool:
         """Whether it starts on a Node of this version (package.json "engines"); an unknown
         version may do."""
-        found = _number(node)
+        found = number(node)
         if found is None:
             return True
         if not self.is_new:
@@ -70,22 +69,10 @@ class Version:
     @property
     def notice(self) -> str:
         """What the operator must know about a version that was not tested; else ""."""
-        if self.text in TESTED:
-            return ""
-        newest = _number(TESTED[-1])
-        age = "newer than any" if newest is not None and self.number > newest else "not one"
-        return (
-            f"OpenClaw {self.text} is {age} tested ({', '.join(TESTED)}): "
-            "apply writes only if its own loader agrees"
-        )
+        return untested("OpenClaw", self.text, TESTED)
 
 
 def parse(text: str) -> Version | None:
     """The version that `text` spells, None when it spells none."""
-    number = _number(text)
-    return None if number is None else Version(text, number)
-
-
-def _number(text: str) -> _Number | None:
-    found = re.match(r"v?(\d+)\.(\d+)\.(\d+)", text)
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+    found = number(text)
+    return None if found is None else Version(text, found)

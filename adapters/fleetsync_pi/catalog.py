@@ -6,46 +6,20 @@ router's own entries. Everything else in both files is the user's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from fleetsync.adapter import Planned, Refusal, Target, Wish
 from fleetsync.catalog import Alias
 from fleetsync.documents import MISSING, Document, Path, Value
+from fleetsync.draft import Draft, naming, spell
 from fleetsync.errors import EditRefused
+from fleetsync.rows import DEFAULTS, LIMITS, ids, left, managed, same, wished
 
-from .draft import MODELS, SETTINGS, Draft, document, naming, spell
+from .files import MODELS, SETTINGS, document
 from .router import entry_path, models_path, provider_path, unfit
 from .settings import Settings, still_named
 from .versions import Version
-
-_LIMITS = ("contextWindow", "maxTokens")
-DEFAULTS: Mapping[str, Value] = {"reasoning": False, "input": ["text"]}
-"""What Pi takes where an entry says nothing (1.6.0 and 0.73.1). The two limits have
-defaults as well (128000 and 16384 tokens), but are always written out."""
-
-
-def wished(alias: Alias) -> dict[str, Value]:
-    """The managed fields of one alias in Pi's words."""
-    fields: dict[str, Value] = {
-        "contextWindow": alias.context_window,
-        "maxTokens": alias.max_output_tokens,
-        "input": list(alias.input),
-        "reasoning": alias.reasoning,
-    }
-    if alias.compat:
-        fields["compat"] = {camel(key): _plain(value) for key, value in alias.compat.items()}
-    return fields
-
-
-def camel(key: str) -> str:
-    """`supports_usage_in_streaming` as Pi spells it: supportsUsageInStreaming."""
-    head, *tail = key.split("_")
-    return head + "".join(part[:1].upper() + part[1:] for part in tail)
-
-
-def _plain(value: bool | int | str | tuple[str, ...]) -> Value:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def plan(target: Target, versions: tuple[Version, ...]) -> Planned:
@@ -60,10 +34,11 @@ def plan(target: Target, versions: tuple[Version, ...]) -> Planned:
         )
         if not isinstance(found.value(provider_path(wish)), dict):
             return Planned(refusals=refusals)
-        draft = Draft(file, MODELS, found)
+        draft = Draft(file, found)
         for alias in wish.aliases:
             _sync(draft, wish, alias)
-        leaving = tuple(name for name in _ids(found, wish) if name not in wish.known)
+        held = ids(found.value(models_path(wish)))
+        leaving = tuple(name for name in held if name not in wish.known)
         notes = tuple(_overridden(found, wish, versions))
         if wish.policy.prune:
             _prune(draft, wish, leaving)
@@ -76,7 +51,7 @@ def _prune(draft: Draft, wish: Wish, leaving: tuple[str, ...]) -> None:
     """Take the entries of aliases that left out; what else stands in one stays masked."""
     for alias in leaving:
         path = entry_path(wish, alias)
-        shown = tuple((*path, key) for key in ("id", *_LIMITS, *DEFAULTS))
+        shown = tuple((*path, key) for key in ("id", *LIMITS, *DEFAULTS))
         draft.remove(alias, "entry", path, "present", shown)
 
 
@@ -87,7 +62,7 @@ def _with_settings(
     policy, refusals = settings.wish.policy, so_far.refusals
     notes = (*so_far.notes, *settings.unlisted(added))
     if not (policy.prune and leaving):
-        return replace(so_far, notes=(*notes, *_left(leaving)))
+        return replace(so_far, notes=(*notes, *left(leaving)))
     if dangling := tuple(settings.dangling(leaving)):
         if policy.dangling == "refuse":
             refusals = (*refusals, still_named(dangling))
@@ -104,49 +79,23 @@ def _with_settings(
 
 def _sync(draft: Draft, wish: Wish, alias: Alias) -> None:
     path, fields = entry_path(wish, alias.name), wished(alias)
-    draft.managed += _managed(path, fields)
-    if draft.document.value(path) is MISSING:
-        draft.add(alias.name, models_path(wish), {"id": alias.name, **fields})
+    draft.managed += managed(path, fields)
+    if draft.value(path) is MISSING:
+        draft.append(alias.name, models_path(wish), {"id": alias.name, **fields})
         return
     for key, value in fields.items():
         if isinstance(value, dict):
             for name, wanted in value.items():
                 if _compat(draft.document, wish, path, name) != wanted:
                     draft.put(alias.name, f"{key}.{name}", (*path, key, name), wanted)
-        elif not same(key, draft.document.value((*path, key)), value):
+        elif not same(key, draft.value((*path, key)), value):
             draft.put(alias.name, key, (*path, key), value)
-
-
-def _managed(path: Path, fields: Mapping[str, Value]) -> Iterator[Path]:
-    yield (*path, "id")
-    for key, value in fields.items():
-        if isinstance(value, dict):
-            yield from ((*path, key, name) for name in value)
-        else:
-            yield (*path, key)
-
-
-def same(key: str, found: object, wanted: object) -> bool:
-    """Whether Pi would use `wanted` for a field that holds `found` (or MISSING)."""
-    if found is MISSING:
-        found = DEFAULTS.get(key, MISSING)
-    if key == "input" and isinstance(found, list) and isinstance(wanted, list):
-        return set(map(str, found)) == set(map(str, wanted))
-    if isinstance(found, bool) or isinstance(wanted, bool):
-        return found is wanted
-    return found == wanted
 
 
 def _compat(document: Document, wish: Wish, path: Path, name: str) -> object:
     """Pi lays an entry's compat over its provider's, key by key (0.73.1, 1.6.0)."""
     own = document.value((*path, "compat", name))
     return own if own is not MISSING else document.value((*provider_path(wish), "compat", name))
-
-
-def _ids(found: Document, wish: Wish) -> tuple[str, ...]:
-    rows = found.value(models_path(wish))
-    ids = (row.get("id") for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
-    return tuple(name for name in ids if isinstance(name, str))
 
 
 def overrides(found: Document, wish: Wish, alias: Alias) -> dict[str, Value]:
@@ -167,8 +116,3 @@ def _overridden(found: Document, wish: Wish, versions: tuple[Version, ...]) -> I
         )
         if told:
             yield f"{alias.name}: overridden by the user's modelOverrides ({told}): {verdict}"
-
-
-def _left(leaving: tuple[str, ...]) -> Iterator[str]:
-    if leaving:
-        yield f"not in the catalog, left alone (policy prune = false): {', '.join(leaving)}"

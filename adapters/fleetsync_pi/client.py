@@ -30,7 +30,7 @@ from fleetsync.facts import (
 
 from . import catalog, loader, router
 from .credential import Sources, Stored, api_key, environment, judge, variables
-from .draft import MODELS, SETTINGS, document
+from .files import MODELS, SETTINGS, document
 from .versions import PACKAGES, RUNTIMES, Version, parse, too_old
 
 _AGENT_DIR = Variable("PI_CODING_AGENT_DIR")

@@ -17,10 +17,13 @@ from typing import Any
 from fleetsync.adapter import SCRATCH, Command, Done, Loaded, Planned, ScratchFile, Target, Wish
 from fleetsync.catalog import Alias
 from fleetsync.documents import Document, Value
+from fleetsync.documents import parse as parse_document
+from fleetsync.draft import spell
 from fleetsync.facts import Installation
+from fleetsync.rows import same, wished
 
-from .catalog import overrides, same, wished
-from .draft import DIALECTS, MODELS, document, spell
+from .catalog import overrides
+from .files import DIALECTS, MODELS, document
 from .versions import Version, parse
 
 _Rows = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -88,8 +91,6 @@ def _candidate(target: Target, planned: Planned) -> Document | None:
     file = target.files[MODELS]
     for edit in planned.edits:
         if edit.file.path == file.path:
-            from fleetsync.documents import parse as parse_document
-
             return parse_document(edit.after.reveal(), DIALECTS[MODELS])
     return document(file, MODELS)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from fleetsync.adapter import Refusal, Wish
+from fleetsync.addresses import public_url, same_url
 from fleetsync.documents import MISSING, Document, Path, Where
 
 from .versions import Version
@@ -76,38 +76,3 @@ def stanza(wish: Wish, versions: tuple[Version, ...]) -> str:
         '  "models": []\n'
         "}"
     )
-
-
-def same_url(one: str, other: str) -> bool:
-    """Whether two addresses are one router's: the case of scheme and host, a default
-    port and a final slash do not matter."""
-    return _url_key(one) == _url_key(other)
-
-
-def _url_key(url: str) -> tuple[str, ...]:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0)
-    except ValueError:
-        return (url,)
-    host = (parts.hostname or "").lower()
-    return parts.scheme.lower(), host, str(port), parts.path.rstrip("/"), parts.query
-
-
-_LONGEST = 20
-"""Characters of one part of a path beyond which it could be a key."""
-
-
-def public_url(url: str) -> str:
-    """The part of an address that may be shown: no user, password, query or fragment,
-    and no part of its path that is long enough to be a key."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "(not a URL)"
-    if not parts.hostname:
-        return "(not a URL)"
-    more = "?…" if parts.query or parts.fragment else ""
-    path = "/".join("…" if len(part) > _LONGEST else part for part in parts.path.split("/"))
-    return f"{parts.scheme}://{parts.hostname}{port}{path}{more}"

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from fleetsync.adapter import Refusal, Target, Wish
 from fleetsync.documents import MISSING, Document, Item
+from fleetsync.draft import Draft
 
-from .draft import SETTINGS, Draft, document
+from .files import SETTINGS, document
 
 _ENABLED = ("enabledModels",)
 _LEVELS = frozenset({"off", "minimal", "low", "medium", "high", "xhigh", "max"})
@@ -68,7 +69,9 @@ class Settings:
         """The draft that takes the exact `enabledModels` rows of `leaving` out."""
         if self.found is None:
             return ()
-        draft = Draft(self.target.files[SETTINGS], SETTINGS, self.found)
+        # Pi takes a lock directory beside settings.json for a write, none for models.json.
+        file = self.target.files[SETTINGS]
+        draft = Draft(file, self.found, f"{file.path}.lock")
         for row in dict.fromkeys(self._enabled()):
             if any(names(row, self.wish.provider, alias) for alias in leaving):
                 path = (*_ENABLED, Item(row))

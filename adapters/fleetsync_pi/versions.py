@@ -6,15 +6,14 @@ and 1.6.0.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+
+from fleetsync.releases import Number, number, untested
 
 PACKAGES = ("@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent")
 RUNTIMES = ("dist/bundle/cli-runtime.js", "dist/main.js")
 """Files that change with the code; cli.js is a loader that never does."""
 TESTED = ("0.73.1", "0.84.4", "1.6.0")
-
-_Number = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class Version:
     """One version of Pi and what it does."""
 
     text: str
-    number: _Number
+    number: Number
 
     @property
     def dollar_is_variable(self) -> bool:
@@ -55,35 +54,23 @@ class Version:
         return self.number >= (0, 84, 0)
 
     @property
-    def node(self) -> _Number:
+    def node(self) -> Number:
         """The oldest Node that starts it."""
         return (22, 19, 0) if self.number >= (0, 84, 0) else (20, 6, 0)
 
     @property
     def notice(self) -> str:
         """What the operator must know about a version that was not tested; else ""."""
-        if self.text in TESTED:
-            return ""
-        newest = _number(TESTED[-1])
-        age = "newer than any" if newest is not None and self.number > newest else "not one"
-        return (
-            f"Pi {self.text} is {age} tested ({', '.join(TESTED)}): "
-            "apply writes only if its own loader agrees"
-        )
+        return untested("Pi", self.text, TESTED)
 
 
 def parse(text: str) -> Version | None:
     """The version that `text` spells, None when it spells none."""
-    number = _number(text)
-    return None if number is None else Version(text, number)
+    found = number(text)
+    return None if found is None else Version(text, found)
 
 
-def _number(text: str) -> _Number | None:
-    found = re.match(r"v?(\d+)\.(\d+)\.(\d+)", text)
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
-
-
-def too_old(node: str, needed: _Number) -> bool:
+def too_old(node: str, needed: Number) -> bool:
     """Whether a known Node version is older than `needed`; unknown is not too old."""
-    number = _number(node)
-    return number is not None and number < needed
+    found = number(node)
+    return found is not None and found < needed

@@ -20,10 +20,12 @@ _QUERY: Final = re.compile(
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 _RUN: Final = re.compile(r"[A-Za-z0-9_+/=]{20,}")
 _LONG: Final = re.compile(r"[A-Za-z0-9_+/=.~-]{16,}")
-_NUMBER: Final = re.compile(r"[+-]?[0-9][0-9_.,]{0,14}|true|false|null|yes|no|on|off", re.IGNORECASE)
+_NUMBER: Final = re.compile(
+    r"[+-]?[0-9][0-9_.,]{0,14}|true|false|null|yes|no|on|off", re.IGNORECASE
+)
 
-_PASSWORD: Final = r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|api[ _-]?key|access[ _-]?key|pin)"
-_PASSWORD_NAME: Final = re.compile(rf"(?i)(?<![a-z]){_PASSWORD}(?![a-z])|password|secret|apikey")
+_SECRETIVE: Final = r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|api[ _-]?key|access[ _-]?key|pin)"
+_PASSWORD_NAME: Final = re.compile(rf"(?i)(?<![a-z]){_SECRETIVE}(?![a-z])|password|secret|apikey")
 _NAME: Final = (
     r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credential|auth|bearer|cookie|session)"
     r"[\w.-]{0,40}[\"'`]?[ \t]{0,9}"

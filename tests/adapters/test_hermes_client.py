@@ -31,7 +31,7 @@ from fleetsync.facts import (
     VariableFact,
     Verdict,
 )
-from fleetsync_hermes import adapter, draft
+from fleetsync_hermes import adapter, files
 
 NAME = "ROUTER_API_KEY"
 URL = "https://router.example.net/v1"
@@ -403,9 +403,9 @@ def test_the_candidate_is_judged_where_one_is_planned() -> None:
 def test_a_parsed_file_is_kept_no_longer_than_its_bytes() -> None:
     content = Sealed(b"model: x\n")
     held = FileFact("/c.yaml", FileKind.FILE, content=content)
-    before = len(draft._PARSED)
-    assert draft.document(held) is draft.document(held)
-    assert len(draft._PARSED) == before + 1
+    before = len(files._PARSED)
+    assert files.document(held) is files.document(held)
+    assert len(files._PARSED) == before + 1
     del held, content
     gc.collect()
-    assert len(draft._PARSED) == before
+    assert len(files._PARSED) == before

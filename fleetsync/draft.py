@@ -1,4 +1,8 @@
-"""Edits of one file while they are gathered, each beside what is shown of it."""
+"""Edits of one file while an adapter gathers them, each beside what is shown of it. Pure.
+
+An adapter says which managed value becomes what; the draft proves the edit, and keeps
+what may be shown apart from what the file holds besides.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fleetsync.adapter import Change, FileEdit
-from fleetsync.documents import (
-    MISSING,
-    Append,
-    Dialect,
-    Document,
-    Edit,
-    Path,
-    Remove,
-    Set,
-    Value,
-    parse,
-)
+from fleetsync.documents import MISSING, Append, Document, Edit, Missing, Path, Remove, Set, Value
 from fleetsync.errors import DocumentError, EditRefused
 from fleetsync.facts import FileFact, Sealed
-
-MODELS, SETTINGS = "models", "settings"
-DIALECTS = {MODELS: Dialect.JSON_COMMENTS, SETTINGS: Dialect.JSON}
-"""models.json may hold `//` comments and trailing commas, settings.json may not (1.6.0).
-Pi takes a lock directory beside settings.json for a write, and has none for models.json."""
-
-
-def document(fact: FileFact, role: str) -> Document | None:
-    """The parsed file, None where it is absent. Raises Unreadable."""
-    return None if fact.content is None else parse(fact.content.reveal(), DIALECTS[role])
 
 
 @contextmanager
@@ -62,25 +45,59 @@ def is_plain(value: object) -> bool:
 
 @dataclass(slots=True)
 class Draft:
-    """What shall become of one file. `managed` are the paths that may be shown."""
+    """What shall become of one file.
+
+    `companion` is a lock directory that the client itself honours. `managed` are the
+    paths whose values may be shown; `added` the subjects that get a new entry.
+    """
 
     file: FileFact
-    role: str
     document: Document
+    companion: str = ""
     edits: list[Edit] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     managed: list[Path] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
 
+    def value(self, path: Path) -> Value | Missing:
+        """What stands at `path` before the edits. Raises EditRefused."""
+        return self.document.value(path)
+
     def put(self, subject: str, key: str, path: Path, value: Value) -> None:
         """Make `path` hold `value`, shown as `subject  key  before -> after`."""
-        before = self.document.value(path)
+        before = self.value(path)
         self.edits.append(Set(path, value))
         self._show(subject, key, None if before is MISSING else spell(before), spell(value))
 
-    def add(self, subject: str, path: Path, entry: Mapping[str, Value]) -> None:
+    def append(self, subject: str, path: Path, entry: Mapping[str, Value]) -> None:
         """Add `entry` to the list at `path`, shown field by field."""
         self.edits.append(Append(path, dict(entry)))
+        self._show_entry(subject, entry)
+
+    def insert(self, subject: str, path: Path, entry: Mapping[str, Value]) -> None:
+        """Make `path` hold the new `entry` of a mapping, shown field by field."""
+        self.edits.append(Set(path, dict(entry)))
+        self._show_entry(subject, entry)
+
+    def remove(
+        self, subject: str, key: str, path: Path, before: str, shown: Iterable[Path] = ()
+    ) -> None:
+        """Take the node at `path` out, shown as `subject  key  before -> (gone)`; `shown`
+        are the paths of it that may be seen."""
+        self.edits.append(Remove(path))
+        self.managed += shown
+        self._show(subject, key, before, None)
+
+    def finish(self) -> tuple[FileEdit, ...]:
+        """The proved edit; nothing where nothing changes. Raises EditRefused."""
+        edited = self.document.edit(self.edits)
+        if not edited.splices:
+            return ()
+        managed = tuple(filter(self._is_plain, self.managed))
+        after, dialect = Sealed(edited.data), self.document.dialect
+        return (FileEdit(self.file, dialect, edited.splices, after, managed, self.companion),)
+
+    def _show_entry(self, subject: str, entry: Mapping[str, Value]) -> None:
         self.added.append(subject)
         for key, value in entry.items():
             if isinstance(value, dict):
@@ -89,27 +106,8 @@ class Draft:
             else:
                 self._show(subject, key, None, spell(value))
 
-    def remove(
-        self, subject: str, key: str, path: Path, before: str, shown: Iterable[Path]
-    ) -> None:
-        """Take the node at `path` out, shown as `subject  key  before -> (gone)`; `shown`
-        are the paths of it that may be seen."""
-        self.edits.append(Remove(path))
-        self.managed += shown
-        self._show(subject, key, before, None)
-
     def _show(self, subject: str, key: str, before: str | None, after: str | None) -> None:
         self.changes.append(Change(self.file.path, subject, key, before, after))
-
-    def finish(self) -> tuple[FileEdit, ...]:
-        """The proved edit; nothing where nothing changes. Raises EditRefused."""
-        edited = self.document.edit(self.edits)
-        if not edited.splices:
-            return ()
-        dialect, after = DIALECTS[self.role], Sealed(edited.data)
-        managed = tuple(filter(self._is_plain, self.managed))
-        lock = f"{self.file.path}.lock" if self.role == SETTINGS else ""
-        return (FileEdit(self.file, dialect, edited.splices, after, managed, lock),)
 
     def _is_plain(self, path: Path) -> bool:
         """Whether nothing but plain values stands where a managed one is expected."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fleetsync_pi.router import public_url, same_url
+from fleetsync.addresses import public_url, same_url
 
 ONE = "https://router.example.net/v1"
 

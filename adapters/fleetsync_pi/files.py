@@ -1,0 +1,15 @@
+"""Pi's two catalog files, and how each is read."""
+
+from __future__ import annotations
+
+from fleetsync.documents import Dialect, Document, parse
+from fleetsync.facts import FileFact
+
+MODELS, SETTINGS = "models", "settings"
+DIALECTS = {MODELS: Dialect.JSON_COMMENTS, SETTINGS: Dialect.JSON}
+"""models.json may hold `//` comments and trailing commas, settings.json may not (1.6.0)."""
+
+
+def document(fact: FileFact, role: str) -> Document | None:
+    """The parsed file, None where it is absent. Raises Unreadable."""
+    return None if fact.content is None else parse(fact.content.reveal(), DIALECTS[role])
