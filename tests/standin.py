@@ -34,7 +34,8 @@ def install(home: Path, version: str = "1.6.0", directory: str = ".local/bin") -
 def models(window: int = 524288, output: int = 8192, key: str = f"${NAME}") -> str:
     """A models.json with a comment, the router's provider and another one."""
     rows = ",\n".join(
-        f'        {{ "id": "{alias}", "contextWindow": {window}, "maxTokens": {output}, "input": ["text"] }}'
+        f'        {{ "id": "{alias}", "contextWindow": {window}, "maxTokens": {output}, '
+        '"input": ["text"] }'
         for alias in ALIASES
     )
     return (
