@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fleetsync import transaction
 from fleetsync.adapter import Loaded
 from fleetsync.bundles import DIALECT
-from fleetsync.errors import HostError, Lost
+from fleetsync.errors import HostError
 from fleetsync.job import Approved, Job
 from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
 from fleetsync.outcome import HostResult, Outcome, TargetResult, label
@@ -16,7 +16,7 @@ from fleetsync.plan import Plan
 from fleetsync.redact import printable
 from fleetsync.remote import Runner, Writer
 from fleetsync.rollback import put_back
-from fleetsync.transaction import Applied, End, FileJob
+from fleetsync.transaction import End, FileJob
 from fleetsync.unwritten import problem_line, recovery_line, unwritten
 
 _PATIENCE = 3
@@ -100,7 +100,7 @@ def _written(
 ) -> list[_One]:
     """All ready targets written in one transaction, each proved from newly read bytes."""
     job = _job(session.job, ready)
-    applied = _transact(writer, job)
+    applied = transaction.insist(writer, job)
     if applied.end not in (End.APPLIED, End.ALREADY):
         return [one.become(**unwritten(applied)) for one in ready]
     notes = tuple(map(recovery_line, applied.recovered))
@@ -143,15 +143,6 @@ def _dialects(ready: Sequence[_One]) -> Iterator[tuple[str, str]]:
     """What a rollback must know of each file beyond its row."""
     edits = (edit for one in ready for edit in one.plan.planned.edits)
     return ((f"{DIALECT}{number}", edit.dialect.name) for number, edit in enumerate(edits, 1))
-
-
-def _transact(writer: Writer, job: transaction.Job) -> Applied:
-    """Send the transaction; where the answer was lost, ask the host what it did."""
-    try:
-        return transaction.transact(writer, job)
-    except Lost:
-        writer.remote.close()
-        return transaction.transact(writer, job)
 
 
 # --- verify, and take back what does not hold --------------------------------------

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fleetsync import bundles, diff, transaction
 from fleetsync.adapter import FileEdit, Planned
 from fleetsync.bundles import Bundle, BundleFile
-from fleetsync.errors import DocumentError, Lost
+from fleetsync.errors import DocumentError
 from fleetsync.facts import FileFact, Question, Read, Sealed, State, StateFact
 from fleetsync.job import Approved, Job, Order
 from fleetsync.outcome import FileDiff, HostResult, Outcome, TargetResult
@@ -254,7 +254,7 @@ def _written(
     if not ready:
         return []
     files = tuple(file for one in ready for file in one.jobs)
-    applied = _transact(writer, _job(job, back.chosen, files))
+    applied = transaction.insist(writer, _job(job, back.chosen, files))
     if applied.end not in (End.APPLIED, End.ALREADY):
         return [one.become(**unwritten(applied)) for one in ready]
     found = bundles.facts(reader, {Read(file.path, content=False) for file in files})
@@ -295,15 +295,6 @@ def _job(
     return transaction.Job(transaction.fresh_id(), files, meta)
 
 
-def _transact(writer: Writer, job: transaction.Job) -> Applied:
-    """Send the transaction; where the answer was lost, ask the host what it did."""
-    try:
-        return transaction.transact(writer, job)
-    except Lost:
-        writer.remote.close()
-        return transaction.transact(writer, job)
-
-
 def put_back(
     job: Job, reader: Reader, writer: Writer, identity: str, labels: Collection[str]
 ) -> Applied:
@@ -321,4 +312,4 @@ def put_back(
     if problems or not files:
         missing = () if files else (Problem(Reason.UNKNOWN, "", identity),)
         return Applied(identity, End.REFUSED, (*problems, *missing))
-    return _transact(writer, _job(job, chosen, tuple(files)))
+    return transaction.insist(writer, _job(job, chosen, tuple(files)))

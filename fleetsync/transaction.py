@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from fleetsync.adapter import FileEdit
 from fleetsync.documents import Splice
-from fleetsync.errors import HostUnusable
+from fleetsync.errors import HostError, HostUnusable, Lost
 from fleetsync.facts import Sealed
 from fleetsync.payload import building, payload
 from fleetsync.remote import Call, Record, Writer
@@ -188,6 +188,22 @@ def transact(writer: Writer, job: Job) -> Applied:
     """Write all files of `job`, or none. Raises HostError; ValueError for a path or a
     meta value with a line end or a tab."""
     return _applied(job.transaction, writer.call(tuple(_transaction(job))))
+
+
+def insist(writer: Writer, job: Job) -> Applied:
+    """As `transact`; where the answer was lost, ask the host once what it did. Raises
+    Lost where nobody can tell: whatever ends the second question, the first was sent."""
+    try:
+        return transact(writer, job)
+    except Lost:
+        writer.remote.close()
+    try:
+        return transact(writer, job)
+    except HostError as error:
+        raise Lost(
+            f"the transaction was sent and its answer was lost; asked again: {error.message}",
+            "preview again: it tells what the host holds now",
+        ) from error
 
 
 def recover(writer: Writer, *, undo: bool = False) -> Recovered:

@@ -228,6 +228,25 @@ def test_an_answer_lost_twice_is_unknown(node: Node) -> None:
     assert result.outcome is Outcome.UNKNOWN
 
 
+def test_a_host_that_went_away_with_its_answer_is_unknown_and_not_away(node: Node) -> None:
+    sent: list[str] = []
+
+    def lose(script: str) -> None:
+        if writes(script):
+            sent.append(script)
+            raise Lost("the connection is gone", "")
+
+    def leave(script: str) -> None:
+        if sent:
+            raise Away("no route", "look at the cable")
+
+    node.remote.after, node.remote.before = lose, leave
+    result = node.do(Step.APPLY)
+    assert result.outcome is Outcome.UNKNOWN
+    assert "no route" in result.reason
+    assert node.models.read_text() == NEW
+
+
 def test_a_host_that_is_away_is_away(node: Node) -> None:
     def fail(script: str) -> None:
         raise Away("no route", "look at the cable")
