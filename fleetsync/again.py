@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from fleetsync.documents import Dialect, Node, parse
 from fleetsync.errors import Unreadable
-from fleetsync.facts import FileFact
+from fleetsync.facts import FileFact, Read
 from fleetsync.job import Approved
 from fleetsync.look import Session, host_result, look
 from fleetsync.outcome import HostResult, Outcome, TargetResult, label
 from fleetsync.plan import Plan
+from fleetsync.probe import ask
 from fleetsync.redact import printable
 
 _TREES = {
@@ -22,29 +23,41 @@ _TREES = {
     "/stow/": "GNU Stow",
 }
 """Directories from which a manager lays its files, by what a link into them contains."""
+_TRACES = {"~/.cc-switch/*": "cc-switch", "~/.ollama/backup/*": "ollama launch"}
+"""What programs leave that write the clients' files too (cc-switch 3.20, ollama fb30760)."""
 _LAUNCH = "_launch"
-"""What `ollama launch` marks the entries with that it writes (ollama 0.14)."""
+"""What `ollama launch` marks Pi's entries with that it writes (commit fb30760, 2026)."""
 
 
 def look_again(session: Session) -> HostResult:
     """Each target of which something was written, by newly read bytes: in step where the
     files are still what was written, failed with the likely writer where not."""
     seen = look(session)
+    others = _others(session)
     plans = {label(plan.target.client, plan.target.name): plan for plan in seen.plans}
     written = session.job.approved or ()
     targets = tuple(
-        _target(session.job.host.name, plans[name], [r for r in written if r.target == name])
+        _target(session, plans[name], [r for r in written if r.target == name], others)
         for name in dict.fromkeys(row.target for row in written)
         if name in plans
     )
     return host_result(session, seen, targets)
 
 
-def _target(host: str, plan: Plan, rows: list[Approved]) -> TargetResult:
+def _others(session: Session) -> str:
+    """The programs used on this host that are known to write the same files."""
+    questions = {Read(pattern, cap=0, content=False): name for pattern, name in _TRACES.items()}
+    _, answers = ask(session.reader, questions.keys(), session.salts)
+    used = sorted({name for question, name in questions.items() if answers[question]})
+    return f" (used on this host: {', '.join(used)})" if used else ""
+
+
+def _target(session: Session, plan: Plan, rows: list[Approved], others: str) -> TargetResult:
+    host = session.job.host.name
     client, name = plan.target.client, plan.target.name
     facts = {fact.path: fact for fact in plan.target.files.values()}
     told = [
-        f"{row.path} was changed since by {likely(facts.get(row.path), row, client)}"
+        f"{row.path} was changed since by {likely(facts.get(row.path), row, client)}{others}"
         for row in rows
         if _digest(facts.get(row.path)) != row.after
     ]

@@ -363,6 +363,21 @@ def test_a_file_that_holds_is_changed_after_the_second_look(bench: Bench) -> Non
     assert "one  note: still so after 0.01 s" in bench.out.splitlines()
 
 
+def test_programs_that_write_the_same_files_are_named_beside_the_guess(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = bench.nodes["one"]
+    (node.home / ".cc-switch").mkdir()
+    (node.home / ".cc-switch/cc-switch.db").touch()
+
+    def write(seconds: float) -> None:
+        node.models.write_text(NEW.replace("393216", "7"))
+
+    monkeypatch.setattr("fleetsync.cli.check_after.sleep", write)
+    assert bench.run("apply", "one", "--yes", "--check-after", "30") == 1
+    assert "another program (used on this host: cc-switch)" in bench.out
+
+
 def test_a_writer_who_comes_later_is_named_and_the_apply_failed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
