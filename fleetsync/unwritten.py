@@ -23,7 +23,7 @@ def unwritten(applied: Applied) -> dict[str, object]:
             return {
                 "outcome": Outcome.FAILED,
                 "reason": f"the write could be neither finished nor taken back: {told}",
-                "step": "make room or rights on the host, then apply again: it finishes this "
+                "step": "make room or rights on the host, then run it again: that finishes this "
                 "first; the originals are in the bundle",
                 "bundle": applied.bundle,
             }
@@ -36,7 +36,7 @@ def unwritten(applied: Applied) -> dict[str, object]:
 
 _AGAIN = "preview again"
 _REPAIR = "repair it on the host, then preview again"
-_REPORT = "apply again; if it stays so, report it"
+_REPORT = "run it again; if it stays so, report it"
 _STEPS = {
     Reason.LOCKED: "wait for the other run, then preview again",
     Reason.MOVED: _AGAIN,
@@ -48,8 +48,8 @@ _STEPS = {
     Reason.FIFO: _REPAIR,
     Reason.DEVICE: _REPAIR,
     Reason.IRREGULAR: _REPAIR,
-    Reason.COMPANION: "close the client on the host, or wait, then apply again",
-    Reason.SPACE: "make room on the host, then apply again",
+    Reason.COMPANION: "close the client on the host, or wait, then run it again",
+    Reason.SPACE: "make room on the host, then run it again",
     Reason.CAP: "a file of that size is not written: look into it on the host",
     Reason.LINKS: "keep one name of the file on the host",
     Reason.OWNER: "log in as the account that owns the file, or give it back",
@@ -61,8 +61,8 @@ _STEPS = {
     Reason.STATE: "make it a directory of this account on the host, or move away what is there",
     Reason.STUCK: "look into the state directory on the host",
     Reason.CANDIDATE: _REPORT,
-    Reason.STAGE: "look at the file's mode, owner and directory on the host, then apply again",
-    Reason.WRITE: "look at room and rights on the host, then apply again",
+    Reason.STAGE: "look at the file's mode, owner and directory on the host, then run it again",
+    Reason.WRITE: "look at room and rights on the host, then run it again",
     Reason.UNKNOWN: _AGAIN,
 }
 
