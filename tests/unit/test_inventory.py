@@ -654,7 +654,7 @@ EXAMPLE = Path(__file__).parents[2] / "inventory"
 
 
 def test_the_example_inventory_loads_without_a_notice() -> None:
-    found = load(EXAMPLE, ["pi"])
+    found = load(EXAMPLE, ["hermes", "openclaw", "pi"])
     assert [host.name for host in found.hosts] == ["primary-node", "companion-node", "mid-mod"]
     assert found.notices == ()
 
