@@ -14,18 +14,21 @@ from __future__ import annotations
 import itertools
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
-from fleetsync.adapter import SCRATCH, Adapter, Command, Done, FileEdit, Planned, Target
-from fleetsync.documents import Document, Kind, Node, apply_splices, parse
-from fleetsync.errors import HostError, Unreadable
+from fleetsync import diff
+from fleetsync.adapter import SCRATCH, Adapter, Command, Done, Planned, Target
+from fleetsync.documents import Set, apply_splices
+from fleetsync.errors import HostError
 from fleetsync.facts import FileFact, FileKind, Question, Read
 from fleetsync.outcome import Outcome
 from fleetsync.plan import Plan, plans
 from fleetsync.probe import Salts, ask
 from fleetsync.registry import fits
 from fleetsync.remote import Reader
+from fleetsync.testing.edits import content_of, document_of, leaves
 from fleetsync.testing.hostile import BROKEN, CANARY, ODD, endings, odd_files
 from fleetsync.testing.local import MemoryRemote
 from fleetsync.testing.sample import ContractError, Sample, answered, full, rounds
@@ -36,6 +39,8 @@ Rule: TypeAlias = Callable[[Adapter, Sample], None]
 
 MOST_SECONDS: Final = 300
 """A loader that takes longer holds up a whole fleet."""
+_HIDDEN: Final = "hidden-below"
+"""Stands inside what should be a number, and looks like no key."""
 LARGEST_OUTPUT: Final = 16 * 1024 * 1024
 
 
@@ -170,7 +175,7 @@ def a_plan_is_sound(adapter: Adapter, sample: Sample) -> None:
 
 def _sound(plan: Plan) -> None:
     for edit in plan.planned.edits:
-        before = _content(edit)
+        before = content_of(edit)
         _require(
             apply_splices(before, edit.splices) == edit.after.reveal(),
             f"the splices of {edit.file.path} do not give its outcome",
@@ -180,7 +185,7 @@ def _sound(plan: Plan) -> None:
             edit.file in plan.target.files.values(),
             f"{edit.file.path} is edited and no file of the target",
         )
-        _document(edit, edit.after.reveal())
+        document_of(edit, edit.after.reveal())
 
 
 def a_plan_changes_what_it_names(adapter: Adapter, sample: Sample) -> None:
@@ -189,8 +194,8 @@ def a_plan_changes_what_it_names(adapter: Adapter, sample: Sample) -> None:
         _named(plan.planned, sample)
         keys = {part for change in plan.planned.changes for part in change.key.split(".")}
         for edit in plan.planned.edits:
-            before = _leaves(_document(edit, _content(edit)).root)
-            after = _leaves(_document(edit, edit.after.reveal()).root)
+            before = leaves(document_of(edit, content_of(edit)).root)
+            after = leaves(document_of(edit, edit.after.reveal()).root)
             for path, _ in before ^ after:
                 told = f"{edit.file.path}: {'.'.join(path)} changes and no change names it"
                 _require(bool(keys & set(path)), told)
@@ -205,18 +210,6 @@ def _named(planned: Planned, sample: Sample) -> None:
         _require(change.file in files, f"{told}: {change.file} is not edited")
     silent = files - {change.file for change in planned.changes}
     _require(not silent, f"edited without a change that tells it: {', '.join(sorted(silent))}")
-
-
-def _leaves(node: Node | None, path: tuple[str, ...] = ()) -> set[tuple[tuple[str, ...], str]]:
-    """Every scalar with its path."""
-    if node is None:
-        return set()
-    if node.kind is Kind.MAPPING:
-        inner = [(key.text, value) for key, value in node.entries]
-    else:
-        inner = [(str(number), item) for number, item in enumerate(node.items)]
-    found = {(path, f"{node.kind.value} {node.tag} {node.text}")}
-    return found.union(*(_leaves(one, (*path, name)) for name, one in inner))
 
 
 def a_plan_of_its_outcome_is_empty(adapter: Adapter, sample: Sample) -> None:
@@ -246,8 +239,21 @@ def _silent(adapter: Adapter, host: Sample) -> None:
     for plan in plans(adapter, host.wish, answered(adapter, host)):
         said = repr((plan.target, plan.planned, plan.refusals))
         said += repr(adapter.loaders(plan.target, plan.planned))
+        said += repr(diff.diffs(plan.planned, host.wish.known))
         for secret in host.secrets:
             _require(secret not in said, f"{plan.target.name} shows a secret of the host's files")
+
+
+def nested_values_do_not_show(adapter: Adapter, sample: Sample) -> None:
+    """Where a managed value should be and a whole structure stands, none of it is shown."""
+    for plan in _drifting(adapter, sample):
+        for edit in plan.planned.edits:
+            _require(bool(edit.managed), f"{edit.file.path} has no managed path to show")
+            found = document_of(edit, content_of(edit))
+            for path in edit.managed:
+                made = found.edit([Set(path, {"inner": _HIDDEN})]).data
+                host = sample.with_file(edit.file.path, made)
+                _silent(adapter, replace(host, secrets=(_HIDDEN,)))
 
 
 def loader_commands_are_bounded_and_private(adapter: Adapter, sample: Sample) -> None:
@@ -331,6 +337,7 @@ RULES: Final[tuple[Rule, ...]] = (
     a_plan_changes_what_it_names,
     a_plan_of_its_outcome_is_empty,
     secrets_do_not_show,
+    nested_values_do_not_show,
     loader_commands_are_bounded_and_private,
     a_loader_is_not_believed_blindly,
     what_travels_is_picklable,
@@ -377,14 +384,3 @@ def _refused(adapter: Adapter, host: Sample, path: str) -> list[str]:
         _require(plan.outcome is Outcome.REFUSED, f"{path} cannot be used, and {plan.target.name} "
                                                   f"is {outcome}, not refused")
     return [refusal.reason for plan in about for refusal in plan.refusals]
-
-
-def _content(edit: FileEdit) -> bytes:
-    return edit.file.content.reveal() if edit.file.content else b""
-
-
-def _document(edit: FileEdit, data: bytes) -> Document:
-    try:
-        return parse(data, edit.dialect)
-    except Unreadable as error:
-        raise ContractError(f"{edit.file.path} would not parse: {error.message}") from None

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from fleetsync.adapter import Command, Credential, Done, Loaded, Look, Planned, Target, Wish
-from fleetsync.documents import Splice, apply_splices
+from fleetsync.documents import Dialect, Splice, apply_splices, parse
 from fleetsync.facts import (
     Ask,
     Facts,
@@ -145,6 +145,18 @@ class Tells(NibAdapter):
         return replace(planned, notes=(str(content and content.reveal()),))
 
 
+class Spells(NibAdapter):
+    """Its changes show whatever stands where a limit should be."""
+
+    def plan(self, target: Target) -> Planned:
+        planned, content = super().plan(target), target.files["catalog"].content
+        found = parse((content or Sealed(b"")).reveal(), Dialect.JSON)
+        return replace(planned, changes=tuple(
+            replace(one, before=str(found.value(("models", one.subject, one.key))))
+            for one in planned.changes
+        ))  # fmt: skip
+
+
 class Runs(NibAdapter):
     """Its command has other fields."""
 
@@ -214,6 +226,9 @@ FAULTS: Mapping[str, tuple[Rule, NibAdapter, str]] = {
     "tells a secret": (contract.secrets_do_not_show, Tells(), "shows a secret"),
     "a secret argument": (
         contract.secrets_do_not_show, Runs(argv=("/n", SAMPLE.secrets[0])), "shows a secret",
+    ),
+    "spells what it finds": (
+        contract.nested_values_do_not_show, Spells(), "shows a secret",
     ),
     "the real home": (
         contract.loader_commands_are_bounded_and_private, Runs(env=SECRET_AT_HOME), "not @scratch@",

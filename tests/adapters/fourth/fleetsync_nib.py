@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from fleetsync import adapter as client
 from fleetsync import facts as host
-from fleetsync.adapter import SCRATCH, Change, Command, Loaded, Planned, Refusal, Target, Wish
-from fleetsync.documents import MISSING, Dialect, Set, parse
+from fleetsync.adapter import SCRATCH, Command, Loaded, Planned, Refusal, Target, Wish
+from fleetsync.documents import Dialect, parse
+from fleetsync.draft import Draft
 from fleetsync.errors import DocumentError
 
 FILE = host.Read("~/.config/nib/catalog.json")
@@ -36,21 +37,15 @@ class NibAdapter:
     def plan(self, target: Target) -> Planned:
         """Set what differs; all else in the file stays as it is."""
         fact = target.files["catalog"]
-        found = parse((fact.content or host.Sealed(b"")).reveal(), Dialect.JSON)
-        edits, changes = [], []
+        draft = Draft(fact, parse((fact.content or host.Sealed(b"")).reveal(), Dialect.JSON))
         for alias in target.wish.aliases:
             limits = {"window": alias.context_window, "output": alias.max_output_tokens}
             for key, wanted in limits.items():
                 path = ("models", alias.name, key)
-                before = found.value(path)
-                if before != wanted:
-                    was = None if before is MISSING else str(before)
-                    edits.append(Set(path, wanted))
-                    changes.append(Change(fact.path, alias.name, key, was, str(wanted)))
-        made = found.edit(edits)
-        after, managed = host.Sealed(made.data), tuple(edit.path for edit in edits)
-        edit = client.FileEdit(fact, Dialect.JSON, made.splices, after, managed)
-        return Planned((edit,) if made.splices else (), tuple(changes))
+                draft.managed.append(path)
+                if draft.value(path) != wanted:
+                    draft.put(alias.name, key, path, wanted)
+        return Planned(draft.finish(), tuple(draft.changes))
 
     def loaders(self, target: Target, planned: Planned) -> tuple[Command, ...]:
         """`nib models`, asked about a copy in a home of its own."""
