@@ -31,7 +31,7 @@ def unfit(wish: Wish, effective: object) -> Iterator[Refusal]:
             "add this to its models.providers on the host, then run again:\n" + stanza(wish),
         )
         return
-    ours = {alias.name for alias in wish.aliases}
+    ours = [alias.name for alias in wish.aliases]    # an id can be anything, even unhashable
     spots = [(f"provider {wish.provider}", provider)]
     spots += [(f"alias {row['id']}", row) for row in rows(wish, effective) if row.get("id") in ours]
     for spot, table in spots:
