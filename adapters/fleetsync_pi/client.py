@@ -87,17 +87,30 @@ class PiAdapter:
         return loader.judge(target, planned, done)
 
 
+def _wished_directory(facts: Facts) -> str:
+    answer = facts.answers.get(_AGENT_DIR)
+    return (answer.value or "") if isinstance(answer, VariableFact) else ""
+
+
+def _is_placed(value: str) -> bool:
+    """Whether it names one directory wherever Pi is started; `~` is the home (1.6.0, 0.73.1)."""
+    return value == "~" or value.startswith(("/", "~/"))
+
+
 def _directory(facts: Facts) -> str:
     """Pi's agent directory: PI_CODING_AGENT_DIR where set and not empty (1.6.0)."""
-    answer = facts.answers.get(_AGENT_DIR)
-    value = (answer.value or "") if isinstance(answer, VariableFact) else ""
-    return value.rstrip("/") or "/" if value.startswith(("/", "~/")) else _DEFAULT_DIR
+    value = _wished_directory(facts)
+    return value.rstrip("/") or "/" if _is_placed(value) and "*" not in value else _DEFAULT_DIR
 
 
 def _wandering(facts: Facts) -> Iterator[Refusal]:
-    answer = facts.answers.get(_AGENT_DIR)
-    value = (answer.value or "") if isinstance(answer, VariableFact) else ""
-    if value and not value.startswith(("/", "~/")):
+    value = _wished_directory(facts)
+    if "*" in value:
+        yield Refusal(
+            f"PI_CODING_AGENT_DIR is {value}: a * in it would stand for any name",
+            "give the directory another name on the host",
+        )
+    elif value and not _is_placed(value):
         yield Refusal(
             f"PI_CODING_AGENT_DIR is the relative path {value}: it depends on where Pi is started",
             "make it absolute on the host",
@@ -241,7 +254,7 @@ def _notes(
     facts: Facts, files: Mapping[str, FileFact], installations: tuple[Installation, ...]
 ) -> Iterator[str]:
     answer = facts.answers.get(_AGENT_DIR)
-    if isinstance(answer, VariableFact) and answer.value:
+    if isinstance(answer, VariableFact) and _is_placed(answer.value or ""):
         yield f"agent directory {_directory(facts)} (PI_CODING_AGENT_DIR)"
         if answer.session != answer.login and answer.session and answer.login:
             yield f"PI_CODING_AGENT_DIR is {answer.session} in an ssh command: that one is not used"

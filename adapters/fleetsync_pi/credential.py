@@ -272,6 +272,14 @@ def _environment(
     if not missing:
         return _opened(*trace, *looks)
     told = ", ".join(_named(name, sources) for name in missing)
+    silent = [look.fact.detail for look in looks if look.fact.verdict is Verdict.UNKNOWN]
+    if silent:
+        return _closed(
+            (*trace, *looks),
+            f"{where} names {told}: whether Pi would see a value cannot be told, because "
+            f"{silent[0] or 'the host gave no answer'}",
+            "let the account's start-up files come to an end, so that its shells can be asked",
+        )
     return _closed(
         (*trace, *looks),
         f"{where} names {told}, which has no value where Pi would see it on this host",

@@ -11,5 +11,10 @@ DIALECTS = {MODELS: Dialect.JSON_COMMENTS, SETTINGS: Dialect.JSON}
 
 
 def document(fact: FileFact, role: str) -> Document | None:
-    """The parsed file, None where it is absent. Raises Unreadable."""
-    return None if fact.content is None else parse(fact.content.reveal(), DIALECTS[role])
+    """The parsed file, None where it is absent. Raises Unreadable.
+
+    A settings.json of no byte at all is none to Pi (0.73.1, 1.6.0); a blank one is broken.
+    """
+    if fact.content is None or (role == SETTINGS and not fact.content.reveal()):
+        return None
+    return parse(fact.content.reveal(), DIALECTS[role])

@@ -125,9 +125,31 @@ def test_another_agent_directory_is_read_and_said() -> None:
     assert only.notes[0] == "agent directory /srv/pi (PI_CODING_AGENT_DIR)"
 
 
-def test_a_relative_agent_directory_is_refused() -> None:
-    (refusal,) = target(directory="pi").refusals
-    assert "relative path pi" in refusal.reason
+@pytest.mark.parametrize("home", ["~", "~/"])
+def test_an_agent_directory_may_be_the_home(home: str) -> None:
+    only = target(directory=home)
+    assert (only.files["models"].path, only.refusals) == ("/home/u/models.json", ())
+
+
+@pytest.mark.parametrize("relative", ["pi", "~root/pi", "file:///srv/pi"])
+def test_a_relative_agent_directory_is_refused(relative: str) -> None:
+    only = target(directory=relative)
+    (refusal,) = only.refusals
+    assert f"relative path {relative}" in refusal.reason
+    assert only.notes == ()
+
+
+def test_an_agent_directory_is_not_taken_for_a_pattern() -> None:
+    only = target(directory="/srv/*/pi")
+    (refusal,) = only.refusals
+    assert "would stand for any name" in refusal.reason
+    assert only.files["models"].path == "/home/u/.pi/agent/models.json"
+
+
+def test_a_settings_file_of_no_byte_is_none() -> None:
+    assert target(settings="").refusals == ()
+    (refusal,) = target(settings="\n").refusals
+    assert "holds no value" in refusal.reason
 
 
 def test_a_host_without_pi_is_absent() -> None:

@@ -77,6 +77,7 @@ CLOSED = [
     (NEW, f"${NAME}", {}, "has no value where Pi would see it"),
     (NEW, f"${NAME}", {"login": {NAME: Verdict.EMPTY}}, "has no value"),
     (NEW, f"${NAME}", {"interactive": SET}, "has no value"),
+    (NEW, f"${NAME}", {"login": {NAME: Verdict.UNKNOWN}}, "cannot be told"),
     (NEW, "pre-$A_A-$B_B", {"login": {"A_A": Verdict.RESOLVES}}, "names B_B"),
     (NEW, "pre-$odd", {}, "names a variable, which has no value"),
     (NEW, "good-literal-key", {"readable": False}, "models.json cannot be read"),
