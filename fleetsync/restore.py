@@ -161,7 +161,7 @@ def _spliced(
         Change(past.path, *_words(one.path), _shown(one.after), _shown(one.before))
         for one in made
     )
-    notes = (*notes, f"{past.path}: edited since; the later edits stay")
+    notes = (*notes, f"{past.path}: edited since; later edits elsewhere in it stay")
     return Restored(past.path, replace(job, mode=past.mode), edit, changes, notes=notes)
 
 

@@ -121,7 +121,10 @@ def choose(found: bundles.Bundles, order: Order) -> tuple[tuple[Bundle, ...], st
         standing = tuple(one for one in named if one.state == bundles.DONE)
         return standing, "" if standing else f"bundle {order.bundle} is {named[0].state}"
     if order.run:
-        mine = tuple(one for one in done if one.told("run") == order.run and not one.undoes)
+        mine = tuple(
+            one for one in done
+            if one.told("run") == order.run and not _is_own_undo(one, found.every)
+        )
         return mine, "" if mine else f"nothing to undo: no bundle of run {order.run}"
     fitting = [
         one for one in done

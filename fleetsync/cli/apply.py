@@ -89,7 +89,7 @@ def _write(
 def _next(hosts: Sequence[HostResult], selection: Selection) -> Iterator[str]:
     changed = _hosts_with({Outcome.CHANGED}, hosts)
     if changed:
-        back = selection.command("rollback", changed)
+        back = selection.command("rollback", ())
         yield f"take it back: {back} --run {selection.run.identity}"
         yield f"repeat, and nothing changes: {selection.command('apply', changed)}"
     troubled = _hosts_with({Outcome.FAILED, Outcome.ROLLED_BACK, Outcome.CONFLICT}, hosts)

@@ -64,7 +64,7 @@ def _reported(made: Report, selection: Selection) -> Report:
 def _meant(
     words: Sequence[str], options: Options, order: Order
 ) -> tuple[Selection, Receipt | None]:
-    """The hosts that are meant, and the receipt of the run that is taken back."""
+    """The hosts that are meant, and the receipt of the run where it goes back as a whole."""
     if order.bundle and order.run:
         raise UsageError("--bundle and --run exclude each other", "fleetsync rollback --help")
     if not words and not order.run:
@@ -75,10 +75,10 @@ def _meant(
     selection = select_hosts(words, options)
     if order.bundle and len(selection.wishes) != 1:
         raise UsageError("--bundle names a bundle of one host", "name that host alone")
-    taken = receipt.find(selection.receipts, order.run) if order.run else None
     if order.run and not words:
+        taken = receipt.find(selection.receipts, order.run)
         return _of_run(selection, order.run, taken), taken
-    return selection, taken
+    return selection, None
 
 
 def _of_run(selection: Selection, run: str, taken: Receipt | None) -> Selection:

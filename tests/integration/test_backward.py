@@ -137,6 +137,14 @@ def test_a_run_goes_back_on_all_its_hosts_and_stays_back_until_asked_again(bench
     assert bench.run("apply", "--yes") == 0
 
 
+def test_a_run_that_goes_back_on_one_host_alone_may_be_applied_again(bench: Bench) -> None:
+    bench.run("apply", "--yes")
+    assert bench.run("rollback", "one", "--run", bench.run_id(), "--yes") == 0
+    assert [node.models.read_text() for node in bench.nodes.values()] == [OLD, NEW]
+    assert bench.run("apply", "--yes") == 0
+    assert bench.nodes["one"].models.read_text() == NEW
+
+
 def test_a_generation_that_moved_on_is_applied_after_a_run_was_taken_back(bench: Bench) -> None:
     bench.run("apply", "one", "--yes")
     bench.run("rollback", "--run", bench.run_id(), "--yes")
@@ -220,6 +228,22 @@ def test_a_bundle_goes_back_by_hand_as_the_readme_beside_the_receipts_says(bench
     assert f"{digest}  old.1" in done.stdout
     assert f"F\t1\t{digest}\t" in done.stdout
     assert node.models.read_text() == OLD
+
+
+def test_the_command_that_a_rollback_ends_with_takes_it_back(bench: Bench) -> None:
+    bench.run("apply", "one", "--yes")
+    bench.run("rollback", "one", "--yes")
+    last = bench.out.splitlines()[-1]
+    assert last.startswith("take this back in turn: fleetsync rollback one --run ")
+    assert bench.run(*last.partition("fleetsync ")[2].split(), "--yes") == 0
+    assert bench.nodes["one"].models.read_text() == NEW
+
+
+def test_the_command_that_an_apply_ends_with_takes_it_back(bench: Bench) -> None:
+    bench.run("apply", "one", "--yes")
+    (back,) = [line for line in bench.out.splitlines() if line.startswith("take it back: ")]
+    assert bench.run(*back.partition("fleetsync ")[2].split(), "--yes") == 0
+    assert bench.nodes["one"].models.read_text() == OLD
 
 
 def test_a_rollback_settles_what_was_cut_off_and_shows_what_it_means_now(bench: Bench) -> None:
