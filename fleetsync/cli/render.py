@@ -222,10 +222,18 @@ def _link(row: FileRow) -> str:
     return f"-> {row.real}" if row.real not in {"", row.path} else ""
 
 
-def notes(hosts: Iterable[HostResult]) -> frozenset[str]:
-    """Every note of the hosts and their targets."""
-    found = [(*host.notes, *(note for t in host.targets for note in t.notes)) for host in hosts]
-    return frozenset(note for told in found for note in told)
+def notes(hosts: Iterable[HostResult], *, quiet: bool = False) -> frozenset[str]:
+    """Every note of the hosts and their targets; `quiet` leaves out targets in step."""
+    return frozenset(
+        note
+        for host in hosts
+        for told in (host.notes, *(t.notes for t in host.targets if not (quiet and _fits(t))))
+        for note in told
+    )
+
+
+def _fits(target: TargetResult) -> bool:
+    return target.outcome is Outcome.IN_STEP
 
 
 def results(
@@ -252,7 +260,7 @@ def results(
             if last[entry.host, entry.target.bundle] is entry.target:
                 yield from _originals(entry.target)
     for host in hosts:
-        new = sorted(notes([host]) - told)
+        new = sorted(notes([host], quiet=quiet) - told)
         yield from (f"{cell(host.host)}  note: {cell(note)}" for note in new)
 
 

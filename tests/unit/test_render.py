@@ -255,3 +255,14 @@ def test_doctor_names_noise_locks_and_the_last_change() -> None:
     assert "its start-up files print into ssh commands" in text
     assert "last change: run=1; locked by pid 7" in text
     assert len(CHANGES) == 2
+
+
+def test_quiet_results_leave_out_the_notes_of_what_is_in_step() -> None:
+    (fits,), (wrote,) = in_step("one").targets, changed("one").targets
+    host = replace(
+        in_step("one"),
+        targets=(replace(fits, notes=("of no interest",)), replace(wrote, notes=("of interest",))),
+    )
+    told = "\n".join(results([host], quiet=True))
+    assert ("of interest" in told, "of no interest" in told) == (True, False)
+    assert "of no interest" in "\n".join(results([host], quiet=False))
