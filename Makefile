@@ -4,7 +4,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
-FAST := tests/unit tests/adapters -m "not clients and not faults"
+FAST := tests/unit tests/adapters --ignore-glob='*test_host_*' -m "not clients and not faults"
 
 .DEFAULT_GOAL := help
 .PHONY: help setup tools clients demo test test-all test-fast test-pythons lint bench \
@@ -45,7 +45,7 @@ test-all: test  ## the same tests over every version, shell and mode
 test-fast: tools setup  ## the tests that start no client program and kill nothing
 	$(PYTEST) -n 2 -m "not clients and not faults"
 
-test-pythons: setup  ## the fast tests on every other Python found
+test-pythons: setup  ## the fast tests on every other Python found (what hosts run has no Python in it)
 	sh scripts/test-pythons.sh $(BIN)/python $(FAST)
 
 lint: setup  ## ruff, mypy strict, and who may import whom
