@@ -306,7 +306,10 @@ def _words(words: Iterable[str]) -> str:
 def _host(record: Record) -> HostFacts:
     home, user, uid, shell, system, path = record.fields
     if not home.startswith("/"):
-        raise HostUnusable("the account has no home directory", "give it one, or another account")
+        raise HostUnusable(
+            "the account has no home directory, or its path holds a tab or a line end",
+            "give it one, or name another account",
+        )
     return HostFacts(PurePosixPath(home), user, int(uid), shell, system, path)
 
 

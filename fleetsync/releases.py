@@ -12,7 +12,7 @@ Number: TypeAlias = tuple[int, int, int]
 
 def number(text: str) -> Number | None:
     """The number that `text` begins with, None where it begins with none."""
-    found = re.match(r"v?(\d+)\.(\d+)\.(\d+)", text, re.ASCII)
+    found = re.match(r"v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?!\d)", text, re.ASCII)
     return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
 
 

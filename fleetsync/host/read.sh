@@ -24,7 +24,9 @@ fs_host() {
     '' | /) ;;
     *) fs_home=${fs_home%/} ;;
     esac
+    fs_plain "$fs_home" || fs_home=
     fs_shell=${SHELL-}
+    fs_plain "$fs_shell" || fs_shell=
     [ -x "$fs_shell" ] || fs_shell=$(fs_account 7)
     fs_system=$(uname -s)
     case $(uname -r) in

@@ -64,6 +64,12 @@ def test_without_a_home_variable_the_home_is_that_of_the_account(tmp_path: Path)
     assert str(facts.home) == pwd.getpwuid(os.getuid()).pw_dir
 
 
+@pytest.mark.parametrize("odd", ["a\tb", "a\nb"])
+def test_a_home_that_cannot_be_told_is_unusable(odd: str, tmp_path: Path) -> None:
+    with pytest.raises(HostUnusable, match="home directory"):
+        Host(tmp_path, environment={"HOME": f"{tmp_path}/{odd}"}).ask()
+
+
 def test_start_up_files_that_print_are_noticed(tmp_path: Path) -> None:
     host = Host(tmp_path, login="bash", environment={"BASH_ENV": str(tmp_path / "noise")})
     (tmp_path / "noise").write_text("printf 'no line end'")
