@@ -26,7 +26,8 @@ DIALECT = "dialect."
 KEEP = 10
 """How many bundles of a host stay unless `prune` is told otherwise."""
 DAY = 86400
-_WHOLE = 1 << 40
+_WHOLE = 1 << 30
+"""Bytes up to which an original is hashed; mksh counts with 32 bits."""
 INTACT, DAMAGED, MISSING = "intact", "damaged", "missing"
 
 
@@ -98,7 +99,21 @@ def read(reader: Reader) -> Bundles:
             found = Bundles(record.fields[0], int(record.fields[1]))
         elif record.tag == "bundle":
             every.append(_bundle(f"{found.directory}/txn", record))
-    return Bundles(found.directory, found.clock, tuple(every))
+    return Bundles(found.directory, found.clock, tuple(_in_order(every)))
+
+
+def _in_order(every: Iterable[Bundle]) -> list[Bundle]:
+    """The newest first also where a host's `ls` knows seconds only: what takes another
+    back came after it."""
+    found: list[Bundle] = []
+    for one in every:
+        at = len(found)
+        while at and found[at - 1].written == one.written and (
+            found[at - 1].transaction in one.undoes
+        ):
+            at -= 1
+        found.insert(at, one)
+    return found
 
 
 def _bundle(directory: str, record: Record) -> Bundle:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
 import pytest
 
-from fleetsync.bundles import prune, read
+from fleetsync.bundles import prune, read, rows
 from fleetsync.documents import Dialect
 from fleetsync.remote import Reader, Writer
 from fleetsync.transaction import Reason
 from tests.unit.host_read import SHELLS, Host
 
 STATE = ".local/state/fleetsync"
-OLD, NEW = "a" * 64, "b" * 64
+ORIGINAL = b"\0 original\n"
+OLD, NEW = hashlib.sha256(ORIGINAL).hexdigest(), "b" * 64
 
 
 @pytest.fixture(params=SHELLS)
@@ -44,6 +46,29 @@ def test_bundles_are_listed_with_the_newest_first(host: Host) -> None:
     ]
     assert [one.transaction for one in found.done()] == ["zzz"]
     assert found.clock > 1_700_000_000
+
+
+def test_what_takes_another_back_is_newer_within_one_second(host: Host) -> None:
+    bundle(host, "zzz.done", more="M\tundoes\tmmm\n")
+    bundle(host, "mmm.done")
+    found = read(Reader(host.remote))
+    assert [one.transaction for one in found.every] == ["zzz", "mmm"]
+
+
+def test_originals_are_hashed_where_they_are(host: Host) -> None:
+    directory = bundle(host, "abc.done")
+    reader = Reader(host.remote)
+
+    def verdicts() -> list[str]:
+        found = read(reader)
+        (row,) = rows(reader, found, found.every, digests=True)
+        return [file.verdict for file in row.files]
+
+    assert verdicts() == ["", "missing"]
+    (directory / "old.2").write_bytes(b"other")
+    assert verdicts() == ["", "damaged"]
+    (directory / "old.2").write_bytes(ORIGINAL)
+    assert verdicts() == ["", "intact"]
 
 
 def test_a_bundle_tells_its_files_and_where_their_originals_are(host: Host) -> None:
