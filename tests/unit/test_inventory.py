@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fleetsync import fleetfile, schemas
 from fleetsync.catalog import AliasTable, CatalogTable, Policy
 from fleetsync.errors import ConfigError, UsageError
-from fleetsync.inventory import Host, Inventory, Router, find, load, wish
+from fleetsync.inventory import Host, Inventory, Router, find, load, load_hosts, wish
 
 ROUTER = """\
 [router]
@@ -744,3 +744,25 @@ def test_any_text_is_an_inventory_or_told(
     directory = tmp_path_factory.mktemp("any")
     with pytest.raises(ConfigError):
         fleet(directory, text, text)
+
+
+# --- what needs no catalog ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("catalog", [None, "[aliases.", "[aliases]\n", '[aliases."a"]\nx = 1\n'])
+def test_the_hosts_are_known_whatever_state_the_catalog_is_in(
+    tmp_path: Path, catalog: str | None
+) -> None:
+    text = ROUTER + '[clients.pi]\ninclude = ["llm.primary"]\n' + HOST
+    (tmp_path / "fleet.toml").write_text(text)
+    if catalog is not None:
+        (tmp_path / "catalog.toml").write_text(catalog)
+    found = load_hosts(tmp_path, ["pi"])
+    assert ([host.name for host in found.hosts], found.catalog.aliases) == (["one"], ())
+
+
+def test_a_fault_of_the_fleet_is_told_without_the_catalogs(tmp_path: Path) -> None:
+    (tmp_path / "fleet.toml").write_text(ROUTER + HOST + "nonsense = 1\n")
+    with pytest.raises(ConfigError) as caught:
+        load_hosts(tmp_path, ["pi"])
+    assert ["fleet.toml" in line for line in caught.value.problems] == [True]

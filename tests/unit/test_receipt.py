@@ -115,3 +115,11 @@ def test_a_missing_receipt_is_named(tmp_path: Path) -> None:
 
 def test_runs_have_different_names() -> None:
     assert receipt.new_run() != receipt.new_run()
+
+
+def test_a_receipt_is_found_by_its_run(tmp_path: Path) -> None:
+    receipt.save(made(), tmp_path)
+    receipt.save(replace(made(), run="deadbeef"), tmp_path)
+    assert receipt.find(tmp_path, "0badcafe") == made()
+    assert receipt.find(tmp_path, "badcafe") is None
+    assert receipt.find(tmp_path / "nowhere", "0badcafe") is None
