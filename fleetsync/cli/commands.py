@@ -41,7 +41,10 @@ def doctor(selection: Selection, options: Options, output: Output) -> Report:
     """Show what was found on every host, with one next step for each target."""
     seen = look(Step.DOCTOR, selection, options, output)
     output.answer(
-        *examination(seen.hosts, quiet=options.quiet, paint=output.paint), *ending(seen),
+        *examination(
+            seen.hosts, selection.command, quiet=options.quiet, paint=output.paint
+        ),
+        *ending(seen),
         *settling(seen.hosts, selection),
     )
     return report("doctor", selection, seen)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from fleetsync.cli.output import Paint, cell, plain
 from fleetsync.cli.render import Entry, entries, files, headlines, installations, loader, trace
 from fleetsync.outcome import AccountRow, HostResult, Outcome, TargetResult
 
+Command: TypeAlias = Callable[[str, Sequence[str]], str]
+"""Spells a command for some hosts as it is to be typed, with the options of this run."""
+
 
 def examination(
-    hosts: Sequence[HostResult], *, quiet: bool, paint: Paint = plain
+    hosts: Sequence[HostResult], command: Command, *, quiet: bool, paint: Paint = plain
 ) -> Iterator[str]:
     """Every host; with `quiet` only the headlines of what is not in step."""
     for host in hosts:
@@ -21,7 +25,7 @@ def examination(
         yield from _host(host)
         for entry, line in zip(found, headlines(found, paint), strict=True):
             yield line
-            yield from _findings(entry)
+            yield from _findings(entry, command)
 
 
 def _host(host: HostResult) -> Iterator[str]:
@@ -45,12 +49,12 @@ def _account(account: AccountRow) -> Iterator[str]:
         yield f"  state   {cell(account.state)}{last}{locked}"
 
 
-def _findings(entry: Entry) -> Iterator[str]:
+def _findings(entry: Entry, command: Command) -> Iterator[str]:
     yield from (f"  {cell(line)}" for line in entry.reason.split("\n")[1:])
     if entry.target:
         yield from _target(entry.target)
     yield from (f"  note: {cell(note)}" for note in entry.notes)
-    yield f"  next: {cell(entry.step or _step(entry))}"
+    yield f"  next: {cell(entry.step or _step(entry, command))}"
 
 
 def _target(target: TargetResult) -> Iterator[str]:
@@ -66,13 +70,13 @@ def _target(target: TargetResult) -> Iterator[str]:
     yield from trace(target.trace)
 
 
-def _step(entry: Entry) -> str:
+def _step(entry: Entry, command: Command) -> str:
     match entry.outcome:
         case Outcome.IN_STEP:
             return "nothing to do"
         case Outcome.DRIFT:
-            return f"fleetsync preview {entry.host}"
+            return command("preview", (entry.host,))
         case Outcome.HELD:
             return "remove `hold` from the inventory when the host may be used again"
         case _:
-            return f"fleetsync preview -v {entry.host}"
+            return command("preview", ("-v", entry.host))

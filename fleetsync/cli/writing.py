@@ -62,5 +62,5 @@ def _unknown(name: str) -> HostResult:
         name,
         outcome=Outcome.UNKNOWN,
         reason="interrupted before its answer came",
-        step=f"fleetsync preview {name}",
+        step="preview the host: it tells what it holds now",
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -197,7 +198,7 @@ def test_hostile_text_sends_no_escape_from_any_field() -> None:
     )
     text = "".join(
         (*shown(host, verbose=True), *results([host], quiet=False), *question([host]),
-         *examination([host], quiet=False))
+         *examination([host], typed, quiet=False))
     )
     assert not set(text) & {"\x1b", "\x07", "\u202e", "\x9b", "\n"}
 
@@ -227,9 +228,13 @@ def test_colour_goes_to_outcomes_and_diff_lines_alone() -> None:
     assert lines[-2] == '  \x1b[32m+"contextWindow": 393216\x1b[0m'
 
 
+def typed(name: str, hosts: Sequence[str]) -> str:
+    return f"fleetsync {name} {' '.join(hosts)} --inventory here"
+
+
 def test_doctor_tells_the_account_the_findings_and_one_next_step() -> None:
     host = replace(drift("one"), account=account(), seconds=0.25)
-    assert list(examination([host], quiet=False)) == [
+    assert list(examination([host], typed, quiet=False)) == [
         "one  reachable in 0.2 s as op",
         "  system  Linux, home /home/op",
         "  shell   /bin/bash",
@@ -238,12 +243,12 @@ def test_doctor_tells_the_account_the_findings_and_one_next_step() -> None:
         "  installation  1.6.0  /home/op/.local/bin/pi  (PATH)",
         "  interpreter of /home/op/.local/bin/pi: /usr/bin/node 24.19.0",
         "  file  models  /home/op/.pi/agent/models.json  file  0600",
-        "  next: fleetsync preview one",
+        "  next: fleetsync preview one --inventory here",
     ]
 
 
 def test_doctor_says_why_a_host_is_not_reached() -> None:
-    assert list(examination([alone("far", Outcome.AWAY)], quiet=False)) == [
+    assert list(examination([alone("far", Outcome.AWAY)], typed, quiet=False)) == [
         "far    away  why",
         "  next: what next",
     ]
@@ -251,7 +256,7 @@ def test_doctor_says_why_a_host_is_not_reached() -> None:
 
 def test_doctor_names_noise_locks_and_the_last_change() -> None:
     row = replace(account(), noise=True, last="run=1", locked_by="pid 7")
-    text = "\n".join(examination([replace(in_step("one"), account=row)], quiet=False))
+    text = "\n".join(examination([replace(in_step("one"), account=row)], typed, quiet=False))
     assert "its start-up files print into ssh commands" in text
     assert "last change: run=1; locked by pid 7" in text
     assert len(CHANGES) == 2
