@@ -16,7 +16,9 @@ MASK = "•••"
 """Stands for a masked value whatever its length."""
 
 _TOKEN = re.compile(
-    r"(?i:\b(?:bearer|basic)\s+)\S+"
+    # A fingerprint of a public key is there to be compared: it is the one long word kept.
+    r"(?P<kept>\bSHA256:[A-Za-z0-9+/]{43}(?![A-Za-z0-9+/=]))"
+    r"|(?i:\b(?:bearer|basic)\s+)\S+"
     r"|(?<=://)[^\s/@]+(?=@)"
     r"|(?i:(?<=[?&]))[\w.-]*(?i:key|token|secret|password)[\w.-]*=[^\s&]+"
     r"|(?i:\b[\w-]*(?:api[_-]?key|token|secret|password|passwd)[\w-]*[\"']?\s*[=:]\s*)[\"']?[^\s\"',}]+"
@@ -47,8 +49,12 @@ def _mask_lines(secret: str) -> str:
 def words(text: str, limit: int = 400) -> str:
     """Free text from a host on one line: without tokens or control characters, and at
     most `limit` characters long."""
-    clean = printable(_TOKEN.sub(MASK, " ".join(text.split())))
+    clean = printable(_TOKEN.sub(_masked, " ".join(text.split())))
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
+
+
+def _masked(found: re.Match[str]) -> str:
+    return found["kept"] or MASK
 
 
 def printable(text: str) -> str:

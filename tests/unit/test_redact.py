@@ -36,6 +36,15 @@ def test_ordinary_words_stay() -> None:
     assert words(text) == text
 
 
+def test_a_host_keys_fingerprint_stays_whatever_its_letters() -> None:
+    text = "the host has ssh-ed25519 SHA256:9+eDe2AfuvaBED5O9z6IBkKtUgQW77Fdiub1NB6DQLE"
+    assert words(text) == text
+
+
+def test_what_is_longer_than_a_fingerprint_is_masked_behind_its_name() -> None:
+    assert MASK in words("SHA256:9+eDe2AfuvaBED5O9z6IBkKtUgQW77Fdiub1NB6DQLEmore")
+
+
 def test_free_text_comes_on_one_line_and_bounded() -> None:
     assert words("a\n b\t c") == "a b c"
     assert len(words("word " * 1000)) == 400
