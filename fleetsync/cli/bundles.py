@@ -10,7 +10,7 @@ from fleetsync.cli.answers import ending, look, report
 from fleetsync.cli.conduct import Conducted, conduct
 from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Report, cell, table
-from fleetsync.cli.render import counted, entries, headlines
+from fleetsync.cli.render import counted, entries, headlines, next_step
 from fleetsync.cli.selection import Selection
 from fleetsync.cli.writing import agreed, declined, final, need_terminal
 from fleetsync.job import Order, Step
@@ -151,8 +151,7 @@ def _ending(seen: Conducted, output: Output) -> Iterator[str]:
     found = [entry for host in seen.hosts for entry in entries(host)]
     for entry, line in zip(found, headlines(found, output.paint), strict=True):
         yield line
-        if entry.step:
-            yield f"  next: {cell(entry.step)}"
+        yield from next_step(entry.step)
     quiet = [host for host in seen.hosts if host.outcome is None and not host.bundles]
     yield from (f"{cell(host.host)}  no bundle" for host in quiet)
     if found:

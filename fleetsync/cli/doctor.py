@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from fleetsync.cli.output import Paint, cell, plain
-from fleetsync.cli.render import Entry, entries, files, headlines, installations, loader, trace
+from fleetsync.cli.render import (
+    Entry,
+    entries,
+    files,
+    headlines,
+    installations,
+    loader,
+    next_step,
+    trace,
+)
 from fleetsync.outcome import AccountRow, HostResult, Outcome, TargetResult
 
 Command: TypeAlias = Callable[[str, Sequence[str]], str]
@@ -54,7 +63,7 @@ def _findings(entry: Entry, command: Command) -> Iterator[str]:
     if entry.target:
         yield from _target(entry.target)
     yield from (f"  note: {cell(note)}" for note in entry.notes)
-    yield f"  next: {cell(entry.step or _step(entry, command))}"
+    yield from next_step(entry.step or _step(entry, command))
 
 
 def _target(target: TargetResult) -> Iterator[str]:
@@ -78,5 +87,8 @@ def _step(entry: Entry, command: Command) -> str:
             return command("preview", (entry.host,))
         case Outcome.HELD:
             return "remove `hold` from the inventory when the host may be used again"
+        case Outcome.AWAY:
+            again = command("doctor", (entry.host,))
+            return f"see that it is on and its SSH server reachable, then: {again}"
         case _:
             return command("preview", ("-v", entry.host))

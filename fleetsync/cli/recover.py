@@ -9,7 +9,7 @@ from fleetsync.cli.answers import ending, look, report
 from fleetsync.cli.conduct import Conducted, conduct
 from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Report, cell
-from fleetsync.cli.render import counted, entries, headlines
+from fleetsync.cli.render import counted, entries, headlines, next_step
 from fleetsync.cli.selection import Selection
 from fleetsync.cli.writing import agreed, declined, final, need_terminal
 from fleetsync.job import Order, Step
@@ -57,8 +57,8 @@ def _lines(hosts: Sequence[HostResult], output: Output, options: Options) -> Ite
     found = [entry for host in hosts for entry in entries(host)]
     for entry, line in zip(found, headlines(found, output.paint), strict=True):
         yield line
-        if entry.step and not options.quiet:
-            yield f"  next: {cell(entry.step)}"
+        if not options.quiet:
+            yield from next_step(entry.step)
     for host in hosts:
         yield from (f"{cell(host.host)}  {_told(row)}" for row in host.recoveries)
 

@@ -106,7 +106,7 @@ def blocks(
 
 def _body(entry: Entry, *, verbose: bool, paint: Paint) -> Iterator[str]:
     yield from (f"  {cell(line)}" for line in entry.reason.split("\n")[1:])
-    yield from _step(entry.step)
+    yield from next_step(entry.step)
     target = entry.target
     if target:
         if target.outcome is Outcome.REFUSED:
@@ -120,7 +120,8 @@ def _body(entry: Entry, *, verbose: bool, paint: Paint) -> Iterator[str]:
         yield from _circumstances(target, verbose=verbose)
 
 
-def _step(step: str) -> Iterator[str]:
+def next_step(step: str) -> Iterator[str]:
+    """What to do next, its lines kept apart so that they can be pasted."""
     for number, line in enumerate(step.split("\n") if step else ()):
         yield f"  {'next: ' if number == 0 else '      '}{visible(line)}"
 
@@ -253,7 +254,7 @@ def results(
         yield line
         if not quiet and entry.outcome is not Outcome.IN_STEP:
             yield from (f"  {cell(text)}" for text in entry.reason.split("\n")[1:])
-            yield from _step(entry.step)
+            yield from next_step(entry.step)
         if entry.target:
             yield from () if quiet else loader(entry.target)
             # One transaction has one bundle: it is named once, below the last of its targets.

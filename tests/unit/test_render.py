@@ -254,6 +254,19 @@ def test_doctor_says_why_a_host_is_not_reached() -> None:
     ]
 
 
+def test_a_next_step_over_several_lines_keeps_them_to_be_pasted() -> None:
+    host = alone("far", Outcome.REFUSED, step="add this line:\n  far ssh-ed25519 AAAA")
+    assert list(examination([host], typed, quiet=False))[1:] == [
+        "  next: add this line:",
+        "          far ssh-ed25519 AAAA",
+    ]
+
+
+def test_doctor_gives_a_step_for_a_host_that_is_away_without_one() -> None:
+    told = list(examination([alone("far", Outcome.AWAY, step="")], typed, quiet=False))
+    assert told[1].endswith("reachable, then: fleetsync doctor far --inventory here")
+
+
 def test_doctor_names_noise_locks_and_the_last_change() -> None:
     row = replace(account(), noise=True, last="run=1", locked_by="pid 7")
     text = "\n".join(examination([replace(in_step("one"), account=row)], typed, quiet=False))
