@@ -47,7 +47,8 @@ class Trace:
 @pytest.fixture(scope="module", params=["dash", "busybox"])
 def trace(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trace:
     cell = Cell(request.param, Fault.KILL, Phase.APPLY)
-    return Trace(drive(tmp_path_factory.mktemp("trace"), cell, "--trace"))
+    folder = tmp_path_factory.mktemp("trace")
+    return Trace(drive(folder, cell, folder / "unused", "--trace"))
 
 
 @pytest.fixture

@@ -64,8 +64,9 @@ class WatchedRemote(ShellRemote):
 class Driver:
     """One cell; a case is a point of it."""
 
-    def __init__(self, folder: Path, cell: Cell, mutant: str = "") -> None:
+    def __init__(self, folder: Path, cell: Cell, settled: Path, mutant: str = "") -> None:
         self.cell, self.template = cell, folder / "template"
+        self.settled, self.contacts = snapshot.Settled(settled), 0
         sh, path = shell(cell.shell, folder / "tools")
         self.healthy = ShellRemote(sh, path, folder / "home")
         self.broken = WatchedRemote(sh, path, folder / "home", replaced=MUTANTS.get(mutant, ()))
@@ -74,7 +75,6 @@ class Driver:
         self.world.plant()
         self._prepare()
         snapshot.copy(self.world.home, self.template)
-        self.settled: set[str] = set()
 
     def points(self) -> list[Call]:
         """The calls at which the fault is to strike, in a run where nothing fails."""
@@ -89,10 +89,12 @@ class Driver:
         wrong = self._judged(end)
         if [call.family for call in self.broken.calls[point.number - 1 :][:1]] != [point.family]:
             wrong.append("the point was not reached")
-        state = snapshot.fingerprint(self.world.home)
+        state = f"{self.cell.shell}:{snapshot.fingerprint(self.world.home)}"
         if state not in self.settled:
-            self.settled.add(state)
-            wrong += self._contact(len(self.settled))
+            unsettled = self._contact()
+            wrong += unsettled
+            if not unsettled:
+                self.settled.add(state)
         where = f"{self.cell} {point.number} {point.name} {point.path} ({end and end.end})"
         return [f"{where}: {one}" for one in wrong]
 
@@ -116,18 +118,19 @@ class Driver:
             wrong.append(f"the answer was {end}, the files are {states}")
         return wrong
 
-    def _contact(self, number: int) -> list[str]:
+    def _contact(self) -> list[str]:
         """The next run on this host, of one kind or another."""
+        self.contacts += 1
         self.world.let_time_pass()
         writer = Writer(self.healthy)
         if self.cell.fault.foreign:
             problems = recover(writer).problems
             return [*map(str, problems), *self.world.settled(foreign=True)]
-        if number % 6 == 1:
+        if self.contacts % 6 == 1:
             end = transact(writer, self.world.job()).end
             ended = [] if end in {End.APPLIED, End.REFUSED} else [f"the next run ended {end}"]
             return ended + self.world.settled("new")
-        problems = recover(writer, undo=number % 3 == 0).problems
+        problems = recover(writer, undo=self.contacts % 3 == 0).problems
         return [*map(str, problems), *self.world.settled()]
 
     def _prepare(self) -> None:
@@ -186,18 +189,19 @@ def _tried(action: Callable[[], Applied | Recovered]) -> Applied | None:
 
 
 def main() -> None:
-    """Arguments: folder, shell, fault, phase, step."""
+    """Arguments: folder, shell, fault, phase, step, and the file of the settled states."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("shell")
     parser.add_argument("fault", type=Fault.__getitem__)
     parser.add_argument("phase", type=Phase.__getitem__)
     parser.add_argument("step", type=int)
+    parser.add_argument("settled", type=Path)
     parser.add_argument("--mutant", default="")
     parser.add_argument("--trace", action="store_true", help="only list the points")
     given = parser.parse_args()
     cell = Cell(given.shell, given.fault, given.phase, given.step)
-    driver = Driver(given.folder, cell, given.mutant)
+    driver = Driver(given.folder, cell, given.settled, given.mutant)
     points = driver.points()
     if given.trace:
         home = str(driver.world.home)

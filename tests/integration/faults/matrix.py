@@ -144,11 +144,11 @@ def lean() -> tuple[Cell, ...]:
     """All points of dash, a part where the calls are met in another phase as well or the
     edits are somebody else's; kills under bash and busybox."""
     dash = (
-        Cell("dash", fault, phase, 5 if fault.foreign else 3 if phase is Phase.ROLLBACK else 1)
+        Cell("dash", fault, phase, 12 if fault.foreign or phase is Phase.ROLLBACK else 1)
         for fault, phase in pairs()
     )
     others = (
-        Cell(shell, Fault.KILL, phase, 5) for shell in ("bash", "busybox") for phase in Phase
+        Cell(shell, Fault.KILL, phase, 12) for shell in ("bash", "busybox") for phase in Phase
     )
     return (*dash, *others)
 

@@ -12,11 +12,11 @@ from tests.integration.faults.host import namespace
 from tests.integration.faults.matrix import Cell
 
 
-def drive(folder: Path, cell: Cell, *more: str) -> Any:
-    """The driver's answer. The file system is its own, in memory."""
+def drive(folder: Path, cell: Cell, settled: Path, *more: str) -> Any:
+    """The driver's answer. The file system is its own, in memory; `settled` is outside."""
     driver = (
         sys.executable, "-m", "tests.integration.faults.driver", str(folder), cell.shell,
-        cell.fault.name, cell.phase.name, str(cell.step), *more,
+        cell.fault.name, cell.phase.name, str(cell.step), str(settled), *more,
     )
     mount = f"mount -t tmpfs none '{folder}' && exec \"$@\""
     done = subprocess.run(
