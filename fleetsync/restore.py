@@ -191,6 +191,9 @@ def subjects(found: Iterable[Restored]) -> frozenset[str]:
 def _words(path: Path) -> tuple[str, str]:
     """A place as a subject (the alias, or what holds the key) and a key."""
     names = [step if isinstance(step, str | int) else step.value for step in path]
+    if len(path) > 2 and isinstance(path[-3], Where):
+        last = str(names[-1]) if isinstance(path[-1], str) else "entry"
+        return str(names[-3]), f"{names[-2]}.{last}"
     if not isinstance(path[-1], str):
         return str(names[-1]), "entry"
     return str(names[-2]) if len(names) > 1 else "", str(names[-1])

@@ -134,3 +134,12 @@ def test_a_conflict_shows_no_token() -> None:
         live(b'{"a": "sk-abcdefghijklmnop1234"}'), force=False,
     )
     assert "sk-abcdefghijklmnop1234" not in found.conflicts[0]
+
+
+def test_a_value_inside_an_entrys_own_value_is_told_with_the_entrys_name() -> None:
+    old = b'{"models": [{"id": "a", "input": ["text"], "compat": {"x": false}}]}\n'
+    new = b'{"models": [{"id": "a", "input": ["text", "image"], "compat": {"x": true}}]}\n'
+    found = restored(past(old, new), live(new), force=False)
+    assert {(one.subject, one.key) for one in found.changes} == {
+        ("a", "input.entry"), ("a", "compat.x"),
+    }
