@@ -34,12 +34,12 @@ def apply(
     `again` allows a generation that was taken back; `check_after` (seconds) looks again
     that long after the write. Raises UsageError where nobody could answer the question.
     """
-    need_terminal("apply", yes=yes, look="preview")
+    need_terminal("apply", selection, yes=yes, look="preview")
     withdrawal = withdrawn.find(selection.receipts, selection.run.generation)
     if withdrawal and not again:
         raise UsageError(
             f"{withdrawal.told}; nothing was touched",
-            "change the catalog, or `fleetsync apply --again` if it is wished after all",
+            "change the catalog, or give the same command with --again if it is wished after all",
         )
     seen = look(Step.PREVIEW, selection, options, output)
     ready = () if seen.interrupted else writable(seen.hosts)

@@ -58,7 +58,7 @@ def pruned(
 
     Raises UsageError where nobody could answer the question.
     """
-    need_terminal("bundles prune", yes=yes, look="bundles list")
+    need_terminal("bundles prune", selection, yes=yes, look="bundles list")
     seen = look(Step.BUNDLES, selection, options, output, Order(digests=True))
     going = {
         host.host: disposable(host.bundles, keep=keep, seconds=round(days * DAY))

@@ -95,6 +95,8 @@ def _carry_out(
     context: click.Context,
     words: Sequence[str],
     do: Callable[[Selection, Options, Output], Report],
+    *,
+    again: bool = False,
 ) -> int:
     """Read the operator's files, do it, report it, and return the exit code."""
     from dataclasses import replace
@@ -104,7 +106,7 @@ def _carry_out(
 
     given = options(context)
     output = Output(as_json=given.json)
-    selection = select(words, given)
+    selection = select(words, given, again=again)
     report = do(selection, given, output)
     output.report(replace(report, notices=selection.notices))
     return report.exit_code or int(output.lost)
@@ -128,7 +130,7 @@ def preview(context: click.Context, hosts: tuple[str, ...], drift_is_3: bool) ->
 @_yes
 @click.option("--check-after", type=click.FloatRange(0, 86400), metavar="SECONDS", default=0,
               help="Look again that long after, and name who changed a file since.")
-@click.option("--again", is_flag=True, help="Also a generation whose run was taken back.")
+@click.option("--again", is_flag=True, help="Also a catalog that a rollback --run took back.")
 @click.pass_context
 def apply(
     context: click.Context, hosts: tuple[str, ...], yes: bool, check_after: float, again: bool
@@ -138,7 +140,7 @@ def apply(
 
     return _carry_out(context, hosts, lambda s, o, out: applying.apply(
         s, o, out, yes=yes, again=again, check_after=check_after
-    ))
+    ), again=again)
 
 
 @fleetsync.command(short_help="Tell whether every target holds the catalog")
@@ -189,8 +191,8 @@ def rollback(
 ) -> int:
     """Put back what was there before the newest change, and keep later edits.
 
-    A key that was changed by both is a conflict: shown, and left without --force. A
-    rollback makes its own bundle: it can itself be rolled back.
+    It wants a HOST or --run. A key that was changed by both is a conflict: shown, and left
+    without --force. A rollback makes its own bundle: it can itself be rolled back.
     """
     from fleetsync.cli import rollback as rolling
     from fleetsync.cli.output import Output

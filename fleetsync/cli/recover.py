@@ -30,7 +30,7 @@ def recover(
 
     Raises UsageError where nobody could answer the question.
     """
-    need_terminal("recover", yes=yes, look="preview")
+    need_terminal("recover", selection, yes=yes, look="preview")
     seen = look(Step.FIND, selection, options, output)
     ready = [] if seen.interrupted else [h.host for h in seen.hosts if h.recoveries]
     output.answer(*_lines(seen.hosts, output, options))

@@ -28,8 +28,8 @@ def rollback(
 
     Raises UsageError where it is not clear what is meant, or nobody could answer.
     """
-    need_terminal("rollback", yes=yes, look="bundles list")
     selection, taken = _meant(words, options, order)
+    need_terminal("rollback", selection, yes=yes, look="bundles list")
     order = replace(order, clients=options.client)
     seen = look(Step.TAKE_BACK, selection, options, output, order)
     ready = () if seen.interrupted else writable(seen.hosts)

@@ -52,12 +52,13 @@ class Selection:
         """A suggested command as it is typed: the hosts one by one, or the words of this
         command where they are many."""
         words = hosts if len(hosts) <= NAMED_HOSTS else self.words
-        return shlex.join(("fleetsync", name, *words, *self.context))
+        return shlex.join(("fleetsync", *name.split(), *words, *self.context))
 
 
-def select(words: Sequence[str], options: Options) -> Selection:
+def select(words: Sequence[str], options: Options, *, again: bool = False) -> Selection:
     """Read the operator's files and pick the hosts that `words` name.
 
+    `again` leaves out the notice that a generation which was taken back needs `--again`.
     Raises UsageError or ConfigError; no host is contacted.
     """
     directory = inventory.find(options.inventory, os.environ, Path.cwd())
@@ -65,7 +66,7 @@ def select(words: Sequence[str], options: Options) -> Selection:
     wishes = tuple(_wishes(fleet, words, options.client))
     receipts = options.receipts or directory.absolute().parent / BACKUPS
     withdrawal = withdrawn.find(receipts, fleet.catalog.generation)
-    told = (f"{withdrawal.told}; apply needs --again",) if withdrawal else ()
+    told = (f"{withdrawal.told}; apply needs --again",) if withdrawal and not again else ()
     return Selection(
         run=_run(fleet.catalog.generation, options),
         wishes=wishes,

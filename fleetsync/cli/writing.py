@@ -9,17 +9,22 @@ from dataclasses import replace
 from fleetsync.cli.answers import DECLINED
 from fleetsync.cli.conduct import Conducted
 from fleetsync.cli.output import Output, Problem, Report
+from fleetsync.cli.selection import Selection
 from fleetsync.errors import UsageError
 from fleetsync.job import Approved
 from fleetsync.outcome import HostResult, Outcome
 
 
-def need_terminal(command: str, *, yes: bool, look: str) -> None:
-    """Raise UsageError where the command will ask and nobody could answer."""
+def need_terminal(command: str, selection: Selection, *, yes: bool, look: str) -> None:
+    """Raise UsageError where the command will ask and nobody could answer.
+
+    The hint does not spell the command: it must not widen what was typed.
+    """
     if not yes and not sys.stdin.isatty():
         raise UsageError(
             f"{command} asks before it writes, and there is no terminal to ask on",
-            f"look with `fleetsync {look}`, then run `fleetsync {command} --yes`",
+            f"look with `{selection.command(look, selection.words)}`, "
+            "then give the same command with --yes",
         )
 
 

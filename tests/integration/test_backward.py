@@ -133,6 +133,7 @@ def test_a_run_goes_back_on_all_its_hosts_and_stays_back_until_asked_again(bench
     bench.run("preview", "-q")
     assert "apply needs --again" in bench.err
     assert bench.run("apply", "--yes", "--again") == 0
+    assert "needs --again" not in bench.err
     assert bench.nodes["two"].models.read_text() == NEW
     assert bench.run("apply", "--yes") == 0
 

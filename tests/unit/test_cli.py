@@ -302,10 +302,10 @@ def test_without_terminal_and_yes_no_host_is_contacted(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    ended = bench.run("apply")
+    ended = bench.run("apply", "one", "two", "--client", "pi")
     assert ended.code == 2
     assert bench.fleet.ran == []
-    assert "fleetsync apply --yes" in ended.err
+    assert "look with `fleetsync preview one two --client pi`, then give the same" in ended.err
 
 
 def test_a_repeat_with_nothing_to_write_asks_and_sends_nothing(
