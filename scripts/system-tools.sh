@@ -8,7 +8,7 @@ PATH=$PATH:/usr/sbin:/sbin
 
 missing=
 for pair in sshd=openssh-server ssh=openssh-client zsh=zsh fish=fish tcsh=tcsh \
-    busybox=busybox strace=strace unshare=util-linux; do
+    busybox=busybox unshare=util-linux; do
     command -v "${pair%%=*}" >/dev/null || missing="$missing ${pair#*=}"
 done
 [ -n "$missing" ] || exit 0
