@@ -80,5 +80,5 @@ def _whole(config: Config) -> Iterator[Refusal]:
     try:
         config.effective()
     except DocumentError as error:
-        hint = error.hint or "OpenClaw cannot read it either"
+        hint = error.hint or "correct it there: OpenClaw cannot read it either"
         yield Refusal(f"{config.root}: {error.message}", hint)

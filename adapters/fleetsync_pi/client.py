@@ -240,7 +240,8 @@ def _unreadable(fact: FileFact, role: str, versions: tuple[Version, ...]) -> Ite
     try:
         found = document(fact, role)
     except DocumentError as error:
-        yield Refusal(f"{fact.path}: {error.message}", error.hint or "Pi cannot read it either")
+        hint = error.hint or "correct it there: Pi cannot read it either"
+        yield Refusal(f"{fact.path}: {error.message}", hint)
         return
     blind = [v.text for v in versions if not v.reads_bom]
     if found is not None and "bom" in found.features and blind:

@@ -106,8 +106,9 @@ def age(seconds: int) -> str:
 
 def _table(hosts: Sequence[HostResult]) -> list[str]:
     return table(
-        (host.host, row.identity, row.state, age(row.age), row.operator, f"run {row.run}",
-         row.generation[:12], _targets(row), counted(len(row.files), "file") + _undoes(row))
+        (host.host, row.identity, row.state, f"{age(row.age)} ago", row.operator,
+         f"run {row.run}", f"generation {row.generation[:12]}" if row.generation else "",
+         _targets(row), counted(len(row.files), "file") + _undoes(row))
         for host in hosts
         for row in host.bundles
     )
@@ -122,7 +123,7 @@ def _undoes(row: BundleRow) -> str:
 
 
 def _whole(host: str, row: BundleRow) -> Iterator[str]:
-    yield f"{cell(host)}  {row.identity}  {row.state}  {age(row.age)}{cell(_undoes(row))}"
+    yield f"{cell(host)}  {row.identity}  {row.state}  {age(row.age)} ago{cell(_undoes(row))}"
     yield f"  by {cell(row.operator)} in run {cell(row.run)}, generation {row.generation[:12]}"
     yield f"  {cell(row.directory)}"
     for file in row.files:

@@ -59,8 +59,8 @@ class _Lines:
 
 
 def outcomes(result: HostResult) -> str:
-    """A host's outcomes in words."""
-    return ", ".join(dict.fromkeys(o.value for o in result.outcomes)) or "nothing to do"
+    """A host's outcomes in words; a command that only looks comes to none."""
+    return ", ".join(dict.fromkeys(o.value for o in result.outcomes)) or "answered"
 
 
 @contextlib.contextmanager

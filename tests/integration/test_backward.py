@@ -319,7 +319,7 @@ def test_bundles_are_listed_with_their_writer_and_targets(bench: Bench) -> None:
     assert bench.run("bundles", "list") == 0
     line, other = bench.out.splitlines()
     assert line.startswith(f"one  {identity}  done  ")
-    assert f"run {run}" in line
+    assert re.search(rf" ago  \S+  run {run}  generation [0-9a-f]{{12}}  ", line)
     assert line.endswith("pi  1 file")
     assert other == "two  no bundle"
 
