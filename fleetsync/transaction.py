@@ -42,6 +42,8 @@ class Reason(enum.Enum):
     READONLY = "it, its directory or its file system is read-only"
     IMMUTABLE = "it is marked immutable or append-only"
     OWNER = "it belongs to another account"
+    GROUP = "its group is none of this account's, so it could not be kept"
+    MODE = "it has a set-uid, set-gid or sticky bit, which a write would lose"
     LINKS = "it has more than one hard link"
     SPACE = "there is too little space"
     CAP = "it is larger than the size limit"

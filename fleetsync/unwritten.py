@@ -53,6 +53,8 @@ _STEPS = {
     Reason.CAP: "a file of that size is not written: look into it on the host",
     Reason.LINKS: "keep one name of the file on the host",
     Reason.OWNER: "log in as the account that owns the file, or give it back",
+    Reason.GROUP: "give the file to a group of this account on the host (chgrp)",
+    Reason.MODE: "take that bit off the file on the host (chmod)",
     Reason.READONLY: "make it writable on the host, if its manager agrees",
     Reason.IMMUTABLE: "take the attribute off on the host (chattr -i), if that is wished",
     Reason.ACL: "give the host a cp that keeps access lists (GNU's), or take the list off the file",

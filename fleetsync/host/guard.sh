@@ -80,6 +80,10 @@ fs_check_present() {
         fs_problem moved "$fs_path"
     elif [ "$fs_uid" != "$fs_me" ]; then
         fs_problem owner "$fs_path" "$fs_uid"
+    elif ! fs_group_stays; then
+        fs_problem group "$fs_path" "$fs_gid"
+    elif [ "${#fs_mode}" -gt 3 ]; then
+        fs_problem mode "$fs_path" "$fs_mode"
     elif [ "$fs_links" != 1 ]; then
         fs_problem links "$fs_path" "$fs_links"
     elif [ "$fs_size" -gt "$fs_cap" ] || [ "$fs_bytes" -gt "$fs_cap" ]; then
@@ -95,6 +99,14 @@ fs_check_present() {
     else
         fs_companion_free || fs_problem companion "$fs_path" "$fs_companion"
     fi
+}
+# Only its members, and root, can give a file to a group.
+fs_group_stays() {
+    [ "$fs_me" != 0 ] || return 0
+    case " $(id -G) " in
+    *" $fs_gid "*) ;;
+    *) return 1 ;;
+    esac
 }
 # fs_immutable PATH: the attributes i and a, where this host can show them.
 fs_immutable() {

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from fleetsync.errors import HostError
-from fleetsync.remote import Writer
+from fleetsync.remote import Writer, library
 from fleetsync.transaction import (
     Applied,
     End,
@@ -163,6 +163,7 @@ def _second_link(host: Host) -> None:
         (_socket, Reason.IRREGULAR),
         (_appear, Reason.APPEARED),
         (_second_link, Reason.LINKS),
+        (lambda host: host.settings.chmod(0o4644), Reason.MODE),
         (lambda host: host.settings.chmod(0o444), Reason.READONLY),
         (lambda host: host.settings.parent.chmod(0o555), Reason.READONLY),
     ],
@@ -195,6 +196,21 @@ def test_what_the_host_cannot_do_safely_is_refused_and_nothing_is_made(
     applied = host.apply(sabotage)
     assert (applied.end, reasons(applied)) == (End.REFUSED, {reason})
     assert host.listing() == before
+
+
+@pytest.mark.parametrize(
+    ("account", "group", "stays"),
+    [(1000, 100, True), (1000, 44, True), (1000, 4, False), (1000, 10, False), (0, 4, True)],
+)
+def test_a_group_stays_where_the_account_can_give_a_file_to_it(
+    account: int, group: int, stays: bool
+) -> None:
+    script = (
+        f"{library('guard.sh')}\nid() {{ echo 100 44; }}\n"
+        f"fs_me={account} fs_gid={group}\nfs_group_stays"
+    )
+    done = subprocess.run(["sh", "-c", script], check=False)
+    assert (done.returncode == 0) is stays
 
 
 def test_a_file_above_the_cap_is_refused(host: Host) -> None:
