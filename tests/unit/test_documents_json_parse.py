@@ -266,12 +266,20 @@ def test_a_duplicate_key_off_the_path_is_no_matter() -> None:
     assert parse(b'{"a": 1, "a": 2, "b": 3}', JSON).value(("b",)) == 3
 
 
-JSON_SUITE = sorted((SHARED / "suites" / "JSONTestSuite" / "test_parsing").glob("[yn]_*.json"))
-JSON5_SUITE = sorted(
-    file
-    for suffix in ("json", "json5", "js", "txt")
-    for file in (SHARED / "suites" / "json5-tests").glob(f"*/*.{suffix}")
-)
+OWN = File(__file__).parent / "fixtures" / "suite"
+"""Cases of our own: the public suites run beside them where they exist."""
+JSON_SUITE = sorted((
+    *OWN.glob("[yn]_*.json"),
+    *(SHARED / "suites" / "JSONTestSuite" / "test_parsing").glob("[yn]_*.json"),
+))
+JSON5_SUITE = sorted((
+    *OWN.glob("small.*"),
+    *(
+        file
+        for suffix in ("json", "json5", "js", "txt")
+        for file in (SHARED / "suites" / "json5-tests").glob(f"*/*.{suffix}")
+    ),
+))
 
 
 @pytest.mark.parametrize("file", JSON_SUITE, ids=lambda file: file.name)

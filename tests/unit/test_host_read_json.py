@@ -13,8 +13,9 @@ from fleetsync.remote import library
 AWKS = tuple(
     name for name in ("mawk", "gawk", "original-awk", "busybox") if shutil.which(name)
 )
+_OWN = Path(__file__).parent / "fixtures/suite"
 _SUITE = Path(__file__).parents[3] / "shared/suites/JSONTestSuite/test_parsing"
-SUITE = tuple(sorted(_SUITE.glob("[yn]_*.json")))
+SUITE = tuple(sorted((*_OWN.glob("[yn]_*.json"), *_SUITE.glob("[yn]_*.json"))))
 VALID = (
     (b'{"a":{"k":"v"}}', ("a", "k"), "v"),
     (b'{"a":{"k":"x"},"a":{"k":"last"}}', ("a", "k"), "last"),

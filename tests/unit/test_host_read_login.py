@@ -25,8 +25,9 @@ LOGINS = tuple(START_UP)
 # What the login shell was started with stands in the environment of all it starts.
 _UNTIL_ENDED = """
 cd /; "$@"
-for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
-    grep -ls 'FS_IN=' /proc/[0-9]*/environ >"$LEFT" || break
+looks=0
+while grep -ls 'FS_IN=' /proc/[0-9]*/environ >"$LEFT" && [ "$looks" -lt 300 ]; do
+    looks=$((looks + 1))
     sleep 0.1
 done
 """
