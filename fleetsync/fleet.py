@@ -113,7 +113,7 @@ def _by_ssh(host: Host, seconds: float) -> Remote:
 
 def _failed(job: Job, error: FleetsyncError) -> HostResult:
     outcome = next(outcome for kind, outcome in _OUTCOMES if isinstance(error, kind))
-    reason = words(error.message, limit=600)
+    reason = words(error.message.removeprefix(f"{job.host.name}: "), limit=600)
     return HostResult(job.host.name, outcome=outcome, reason=reason, step=error.hint)
 
 

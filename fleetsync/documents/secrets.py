@@ -34,7 +34,8 @@ LONG_NUMBER: Final = 16
 
 def spans(parsed: Parsed, managed: Collection[Path], known: Collection[str]) -> tuple[Span, ...]:
     """Characters to mask, ascending and disjoint. Paths that lead nowhere manage nothing."""
-    words = frozenset(known)
+    named = (step for path in managed for step in path if isinstance(step, str))
+    words = frozenset((*known, *named))    # a managed key may look like a token
     shown = {id(node) for path in managed for node in _managed(parsed, path)}
     found = list(_scalars(parsed, shown, words))
     found += _comments(parsed, words)

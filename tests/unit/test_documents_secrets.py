@@ -129,6 +129,13 @@ def test_what_stands_below_a_managed_mapping_is_masked(text: str) -> None:
     assert "planted" not in shown(text, JSON5, managed=(("models",),))
 
 
+def test_a_managed_key_stays_whatever_it_looks_like() -> None:
+    text = '{"compat": {"supportsUsageInStreaming9": true, "another0Key1With2Digits3x": true}}'
+    masked = shown(text, JSON5, managed=(("compat", "supportsUsageInStreaming9"),))
+    assert "supportsUsageInStreaming9" in masked
+    assert "another0Key1With2Digits3x" not in masked
+
+
 def test_the_items_of_a_managed_list_stay() -> None:
     masked = shown('{"input": ["word"], "more": ["planted"]}', JSON5, managed=(("input",),))
     assert masked == '{"input": ["word"], "more": ["•••"]}'

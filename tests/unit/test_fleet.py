@@ -85,6 +85,17 @@ def test_a_bug_tells_where_and_no_value(good: Path) -> None:
     assert "canary-secret" not in repr(result)
 
 
+def test_a_reason_does_not_repeat_the_hosts_name(good: Path) -> None:
+    def connect(host: Host, seconds: float) -> Remote:
+        raise Away(f"{host.name}: no route", "")
+
+    (result,) = run(
+        jobs("one"), workers=1, started=lambda name: None, finished=lambda result: None,
+        connect=connect,
+    )
+    assert result.reason == "no route"
+
+
 def test_away_is_neither_failed_nor_in_step(good: Path) -> None:
     assert exit_code(go(jobs("one", "away"), good), drift_is_3=False) == 4
 
