@@ -81,9 +81,14 @@ class Locate:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Read the value of an environment variable that is not a secret (a directory)."""
+    """Read the value of an environment variable that is not a secret (a directory).
+
+    With `program`, a process title: as the account's own running program of that title
+    has it, instead of the session and the login shell.
+    """
 
     name: str
+    program: str = ""
 
 
 class PlaceKind(enum.Enum):
@@ -264,10 +269,12 @@ class PlaceFact:
 
 @dataclass(frozen=True, slots=True)
 class VariableFact:
-    """A variable's value for a plain ssh command and for a login shell; None when unset."""
+    """A variable's value for a plain ssh command, for a login shell, and in a running
+    program; None when unset, not asked for, or where no such program runs."""
 
     session: str | None
     login: str | None
+    running: str | None = None
 
     @property
     def value(self) -> str | None:

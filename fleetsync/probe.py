@@ -223,7 +223,7 @@ def _put(
 
 def _shells(questions: Sequence[ReadOnlyQuestion], patience: int) -> Iterator[Call]:
     """At most one run of the login shell, and of an interactive one, for all questions."""
-    login = {q.name for q in questions if isinstance(q, Variable)}
+    login = {q.name for q in questions if isinstance(q, Variable) and not q.program}
     login |= _names(questions, PlaceKind.LOGIN)
     if login or any(isinstance(q, Locate) for q in questions):
         yield Call("fs_login", (str(patience), *map(_name, sorted(login))))
@@ -244,6 +244,8 @@ def _calls(number: str, question: ReadOnlyQuestion) -> list[Call]:
             return [Call("fs_read", (number, str(question.cap), content, *pieces))]
         case Locate():
             return _locate(number, question)
+        case Variable(name, program) if program:
+            return [Call("fs_running", (number, _words((program,)), _name(name)))]
         case Variable():
             return [Call("fs_variable", (number, _name(question.name)))]
         case Place():
@@ -323,7 +325,8 @@ def _answer(question: ReadOnlyQuestion, records: Sequence[Record], host: HostFac
         raise HostUnusable(*_INCOMPLETE)
     match question:
         case Variable():
-            return VariableFact(_value(records, "session"), _value(records, "login"))
+            origins = ("session", "login", "running")
+            return VariableFact(*(_value(records, origin) for origin in origins))
         case Place():
             _, verdict, fingerprint, detail = records[0].fields
             return PlaceFact(Verdict(verdict), fingerprint, detail)

@@ -18,15 +18,13 @@ from fleetsync.facts import Facts, Place, PlaceFact, PlaceKind, Verdict
 
 from .config import at
 from .router import provider_keys
-from .site import Site
+from .site import TITLE, Site
 
 GATEWAY_ENV = "~/.config/openclaw/gateway.env"
 USABLE = (Verdict.RESOLVES, Verdict.LOOSE)
 _DEFINED = (
     *USABLE, Verdict.EMPTY, Verdict.PLACEHOLDER, Verdict.MALFORMED, Verdict.REFERENCE,
 )
-TITLE = "openclaw-gateway"
-"""The title that a running gateway gives its process (2026.6.11, 2026.9.6)."""
 _SHELLS = (PlaceKind.SESSION, PlaceKind.LOGIN, PlaceKind.INTERACTIVE)
 PLACEHOLDER = re.compile(
     r"(?i)<.*>|x{3,}|\*{3,}|\.{3}|change[-_ ]?me|replace.*|your[-_ ].*|__openclaw_redacted__"

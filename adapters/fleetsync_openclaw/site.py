@@ -17,7 +17,11 @@ from . import units as unit_files
 from .units import Unit
 
 CONFIG_PATH, STATE_DIR, HOME = "OPENCLAW_CONFIG_PATH", "OPENCLAW_STATE_DIR", "OPENCLAW_HOME"
-VARIABLES = tuple(map(Variable, (CONFIG_PATH, STATE_DIR, HOME)))
+_PATHS = (CONFIG_PATH, STATE_DIR, HOME)
+VARIABLES = tuple(map(Variable, _PATHS))
+TITLE = "openclaw-gateway"
+"""The title that a running gateway gives its process (2026.6.11, 2026.9.6)."""
+RUNNING = tuple(Variable(name, TITLE) for name in _PATHS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ def sites(wish: Wish, facts: Facts) -> tuple[Site, ...]:
     found = installed_units(facts)
     profiles = ["" if name == "default" else name for name in named]
     alone = len({*profiles, *(unit.profile for unit in found)}) == 1
-    return tuple(replace(_site(name, found, facts), alone=alone) for name in profiles)
+    return tuple(_with_gateway(_site(name, found, facts), facts, alone) for name in profiles)
 
 
 def installed_units(facts: Facts) -> tuple[Unit, ...]:
@@ -63,7 +67,7 @@ def installed_units(facts: Facts) -> tuple[Unit, ...]:
 
 def questions() -> frozenset[Question]:
     """What must be known to find the files."""
-    return frozenset({*VARIABLES, *unit_files.QUESTIONS})
+    return frozenset({*VARIABLES, *RUNNING, *unit_files.QUESTIONS})
 
 
 def _site(profile: str, found: tuple[Unit, ...], facts: Facts) -> Site:
@@ -79,6 +83,23 @@ def _site(profile: str, found: tuple[Unit, ...], facts: Facts) -> Site:
     if config != first[1]:
         others.append(f"`openclaw` in a login shell reads {config}")
     return Site(profile, first[1], first[2], mine, first[0].name, tuple(others))
+
+
+def _with_gateway(site: Site, facts: Facts, alone: bool) -> Site:
+    """A running gateway's own variables decide where no unit does; else they are told."""
+    answers = ((question.name, facts.answers.get(question)) for question in RUNNING)
+    own = {name: a.running for name, a in answers if isinstance(a, VariableFact) and a.running}
+    if not (own and alone):
+        return replace(site, alone=alone)
+    config, state = derived(own, site.profile, facts)
+    if config == site.config:
+        return replace(site, alone=alone)
+    if site.units:
+        told = f"the gateway that runs reads {config}"
+        return replace(site, alone=alone, others=(*site.others, told))
+    told = f"`openclaw` in a login shell reads {site.config}"
+    gateway = f"{', '.join(own)} of the gateway that runs"
+    return Site(site.profile, config, state, told=gateway, others=(told,), alone=alone)
 
 
 def _variables(facts: Facts) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,24 @@ fs_tell_variable() {
     fs_say variable "$1" "$2" "$3"
     [ "$3" != 0 ] || fs_raw fs_put "$fs_value"
 }
+# fs_running NUMBER TITLE NAME: a variable that is no secret, as our own running program of
+# that process title has it; of several the first that has it.
+fs_running() {
+    for fs_environ in $(grep -lsa "^$2" /proc/[0-9]*/cmdline); do
+        fs_environ=${fs_environ%/cmdline}/environ
+        [ -O "$fs_environ" ] && [ -r "$fs_environ" ] || continue
+        fs_shown=$fs_newline$(tr '\0' '\n' <"$fs_environ")$fs_newline
+        case $fs_shown in
+        *"$fs_newline$3="*)
+            fs_value=${fs_shown#*"$fs_newline$3="}
+            fs_value=${fs_value%%"$fs_newline"*}
+            fs_tell_variable "$1" running 0
+            return
+            ;;
+        esac
+    done
+    fs_tell_variable "$1" running 1
+}
 # fs_session NAME: its value for a plain ssh command, in fs_value; status 1 when unset.
 fs_session() {
     eval "fs_set=\${$1+x} fs_value=\${$1-}"

@@ -79,6 +79,7 @@ def answered(
     *,
     held: Mapping[Place, Verdict] | None = None,
     variables: Mapping[str, str] | None = None,
+    running: Mapping[str, str] | None = None,
     installations: tuple[Installation, ...] = (OPENCLAW,),
 ) -> Facts:
     """Answer the adapter's questions until it has none left. `files` are texts, tables
@@ -95,6 +96,8 @@ def answered(
                 return (told.get(full, FileFact(full, FileKind.ABSENT)),)
             case Locate():
                 return installations
+            case Variable(name, program) if program:
+                return VariableFact(None, None, (running or {}).get(name))
             case Variable(name):
                 return VariableFact(None, (variables or {}).get(name))
             case Place():

@@ -81,6 +81,28 @@ def test_a_relative_variable_is_refused() -> None:
     assert "OPENCLAW_STATE_DIR is the relative path state" in seen.refusals[0].reason
 
 
+def test_a_running_gateway_decides_where_no_unit_does_and_the_shell_must_agree() -> None:
+    files = {f"{HOME}/gw.json": config("k-1234")}
+    moved = {"OPENCLAW_CONFIG_PATH": f"{HOME}/gw.json"}
+    seen = target(WISH, files, running=moved)
+    assert seen.files["config"].path == f"{HOME}/gw.json"
+    assert seen.refusals[0].reason == (
+        "OPENCLAW_CONFIG_PATH of the gateway that runs reads ~/gw.json, but `openclaw` in a "
+        "login shell reads ~/.openclaw/openclaw.json"
+    )
+    assert target(WISH, files, running=moved, variables=moved).refusals == ()
+
+
+def test_a_running_gateway_must_read_what_its_unit_says() -> None:
+    service = unit("Environment=OPENCLAW_CONFIG_PATH=%h/gw.json")
+    files = {f"{HOME}/gw.json": config("k-1234"), f"{UNITS}/openclaw-gateway.service": service}
+    other = {"OPENCLAW_CONFIG_PATH": f"{HOME}/other.json"}
+    unit_path = {"OPENCLAW_CONFIG_PATH": f"{HOME}/gw.json"}
+    seen = target(WISH, files, running=other, variables=unit_path)
+    assert "the gateway that runs reads ~/other.json" in seen.refusals[0].reason
+    assert target(WISH, files, running=unit_path, variables=unit_path).refusals == ()
+
+
 def test_a_gateways_unit_decides_and_the_shell_must_agree() -> None:
     service = unit("Environment=OPENCLAW_CONFIG_PATH=%h/gw.json")
     files = {f"{HOME}/gw.json": config("k-1234"), f"{UNITS}/openclaw-gateway.service": service}

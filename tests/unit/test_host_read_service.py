@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetsync.facts import Place, PlaceFact, PlaceKind, Verdict
+from fleetsync.facts import Place, PlaceFact, PlaceKind, Variable, VariableFact, Verdict
 from tests.unit.host_read import SHELLS, Host
 
 KEY, TITLE = "ROUTER_API_KEY", "fleetsync-test-gateway"
@@ -64,3 +64,18 @@ def test_where_none_runs_the_verdict_says_so(host: Host) -> None:
 def test_a_title_that_is_no_plain_word_is_never_sent(host: Host) -> None:
     with pytest.raises(ValueError, match="cannot be looked for"):
         host.ask(Place(PlaceKind.SERVICE, "x; reboot", KEY))
+
+
+def test_a_running_programs_directory_is_read(host: Host) -> None:
+    with running({"OTHER_DIR": "/no", "DIR": "/srv/a b", "AFTER": "c"}):
+        assert host.one(Variable("DIR", TITLE)) == VariableFact(None, None, "/srv/a b")
+        assert host.one(Variable("GONE", TITLE)) == VariableFact(None, None, None)
+
+
+def test_where_no_program_runs_there_is_no_value(host: Host) -> None:
+    assert host.one(Variable("DIR", TITLE)) == VariableFact(None, None, None)
+
+
+def test_no_value_is_asked_of_a_program_with_an_odd_title(host: Host) -> None:
+    with pytest.raises(ValueError, match="cannot be looked for"):
+        host.one(Variable("DIR", "x; reboot"))
