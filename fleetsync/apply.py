@@ -51,11 +51,13 @@ def apply(session: Session, runner: Runner, writer: Writer) -> HostResult:
 
 
 def _settled(session: Session, writer: Writer) -> tuple[Look, tuple[str, ...]]:
-    """A look at the host, after what was interrupted there is finished or undone."""
+    """A look at the host, after what was interrupted there is finished; it is undone where
+    a credential is gone meanwhile, as without one nothing new is written."""
     seen = look(session)
     if not seen.state.interrupted:
         return seen, ()
-    recovered = transaction.recover(writer)
+    closed = any(not (p.target.absent or p.target.credential.opens) for p in seen.plans)
+    recovered = transaction.recover(writer, undo=closed)
     notes = (*map(recovery_line, recovered.found), *map(problem_line, recovered.problems))
     return look(session), notes
 

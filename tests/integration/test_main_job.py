@@ -293,6 +293,16 @@ def test_apply_finishes_an_interrupted_transaction_first(node: Node) -> None:
     assert node.do(Step.PREVIEW).interrupted == ()
 
 
+def test_apply_undoes_an_interrupted_transaction_where_the_key_is_gone(node: Node) -> None:
+    interrupted(node)
+    (node.home / ".profile").unlink()
+    result = node.do(Step.APPLY)
+    assert result.targets[0].outcome is Outcome.REFUSED
+    assert node.models.read_text() == standin.models()
+    assert any("interrupted in state commit" in note for note in result.notes)
+    assert node.do(Step.PREVIEW).interrupted == ()
+
+
 def test_a_held_host_is_not_contacted(node: Node) -> None:
     host = replace(HOST, hold="switched off on purpose")
     job = Job(Step.APPLY, RUN, host, (standin.wish(),))
