@@ -16,13 +16,21 @@ fs_tell_variable() {
     fs_say variable "$1" "$2" "$3"
     [ "$3" != 0 ] || fs_raw fs_put "$fs_value"
 }
+# fs_environment DIRECTORY: the environment of that process of ours in fs_shown, each line
+# NAME=VALUE. Status 1 for what a check started: it bears a program's title and the scratch
+# directory's environment, as `openclaw gateway call` does.
+fs_environment() {
+    [ -O "$1/environ" ] && [ -r "$1/environ" ] || return 1
+    fs_shown=$fs_newline$(tr '\0' '\n' <"$1/environ")$fs_newline
+    case $fs_shown in
+    *"${fs_newline}FLEETSYNC_RUN="*) return 1 ;;
+    esac
+}
 # fs_running NUMBER TITLE NAME: a variable that is no secret, as our own running program of
 # that process title has it; of several the first that has it.
 fs_running() {
-    for fs_environ in $(grep -lsa "^$2" /proc/[0-9]*/cmdline); do
-        fs_environ=${fs_environ%/cmdline}/environ
-        [ -O "$fs_environ" ] && [ -r "$fs_environ" ] || continue
-        fs_shown=$fs_newline$(tr '\0' '\n' <"$fs_environ")$fs_newline
+    for fs_process in $(grep -lsa "^$2" /proc/[0-9]*/cmdline); do
+        fs_environment "${fs_process%/cmdline}" || continue
         case $fs_shown in
         *"$fs_newline$3="*)
             fs_value=${fs_shown#*"$fs_newline$3="}
@@ -241,10 +249,8 @@ fs_service() {
     [ -r /proc/self/environ ] || { fs_rule unknown "no /proc on this host" && return; }
     fs_detail="none runs"
     for fs_running in $(grep -lsa "^$1" /proc/[0-9]*/cmdline); do
-        fs_running=${fs_running%/cmdline}/environ
-        [ -O "$fs_running" ] && [ -r "$fs_running" ] || continue
+        fs_environment "${fs_running%/cmdline}" || continue
         fs_detail=
-        fs_shown=$fs_newline$(tr '\0' '\n' <"$fs_running")
         case $fs_shown in
         *"$fs_newline$fs_key="*) fs_judge_shown && return ;;
         esac

@@ -61,6 +61,12 @@ def test_where_none_runs_the_verdict_says_so(host: Host) -> None:
     assert judged(host) == PlaceFact(Verdict.ABSENT, detail="none runs")
 
 
+def test_what_a_check_of_ours_started_is_no_running_program(host: Host) -> None:
+    with running({"DIR": "/scratch", "FLEETSYNC_RUN": "abc", KEY: "a-real-key"}):
+        assert host.one(Variable("DIR", TITLE)) == VariableFact(None, None, None)
+        assert judged(host) == PlaceFact(Verdict.ABSENT, detail="none runs")
+
+
 def test_a_title_that_is_no_plain_word_is_never_sent(host: Host) -> None:
     with pytest.raises(ValueError, match="cannot be looked for"):
         host.ask(Place(PlaceKind.SERVICE, "x; reboot", KEY))
