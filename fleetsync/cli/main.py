@@ -87,8 +87,20 @@ _hosts = click.argument(
     "hosts", nargs=-1, metavar="[HOST|@group|glob]...", shell_complete=_complete_host
 )
 
+
+
+def _not_empty(context: click.Context, option: click.Parameter, value: str) -> str:
+    """Refuse `--run ""`: what a script with an unset variable says is not "the newest"."""
+    if not value and context.get_parameter_source(option.name or "") is not _DEFAULT:
+        raise click.BadParameter("it is empty")
+    return value
+
+
+_DEFAULT = click.core.ParameterSource.DEFAULT
 _yes = click.option("--yes", is_flag=True, help="Do not ask.")
-_bundle = click.option("--bundle", metavar="ID", default="", help="This bundle of the host.")
+_bundle = click.option(
+    "--bundle", metavar="ID", default="", callback=_not_empty, help="This bundle of the host."
+)
 
 
 def _carry_out(
@@ -182,7 +194,10 @@ def _keep_house(
 @fleetsync.command(short_help="Put back what was there before, and keep later edits")
 @_hosts
 @_bundle
-@click.option("--run", metavar="RUN", default="", help="All that this run wrote, on every host.")
+@click.option(
+    "--run", metavar="RUN", default="", callback=_not_empty,
+    help="All that this run wrote, on every host.",
+)
 @click.option("--force", is_flag=True, help="Put originals over what others changed since.")
 @_yes
 @click.pass_context

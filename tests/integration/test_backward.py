@@ -183,6 +183,8 @@ def test_a_conflict_is_5_and_in_the_envelope_and_the_rest_goes_back(bench: Bench
         (("rollback", "--yes", "--bundle", "abcd1234", "*"), "a bundle of one host"),
         (("rollback", "--yes", "--run", "abcd1234"), "no receipt of run abcd1234"),
         (("rollback", "one", "--yes", "--run", "a", "--bundle", "b"), "exclude each other"),
+        (("rollback", "one", "--yes", "--run", ""), "'--run': it is empty"),
+        (("rollback", "one", "--yes", "--bundle", ""), "'--bundle': it is empty"),
         (("rollback", "one", "--yes", "--client", "pj"), "no client is called pj"),
         (("recover",), "no terminal to ask on"),
         (("bundles", "prune"), "no terminal to ask on"),
