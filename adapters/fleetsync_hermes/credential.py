@@ -23,6 +23,7 @@ from .versions import Version
 
 _REFERENCE = re.compile(r"\$\{([^}]+)\}")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+", re.ASCII)
 _PLACEHOLDER = re.compile(
     r"(?i)<.*>|x{3,}|\*{1,}|\.{3}|change[-_ ]?me|replace.*|your[-_ ].*"
     r"|none|null|todo|dummy|example|placeholder|no-key-required"
@@ -167,14 +168,14 @@ def _text(sources: Sources, looks: list[Look]) -> Credential:
     """What an `api_key` in config.yaml comes to: it is sent, whatever it is."""
     text, where = sources.api_key, f"{sources.home.config.pattern} {sources.entry.told} api_key"
     if names := _REFERENCE.findall(text):
-        looks.append(Look(where, PlaceFact(Verdict.REFERENCE, detail=_shown(names))))
+        looks.append(Look(where, PlaceFact(Verdict.REFERENCE, detail=_shown(sources, names))))
         missing = [name for name in names if not _resolves(sources, name, looks)]
         if not missing:
             return _opened(looks)
         return _closed(
             looks,
-            f"{where} names {_shown(missing)}, which has no value for this profile: Hermes "
-            "sends the name itself",
+            f"{where} names {_shown(sources, missing)}, which has no value for this profile: "
+            "Hermes sends the name itself",
             _set(sources, missing[0]),
         )
     if text.startswith("$"):
@@ -192,7 +193,7 @@ def _variables(sources: Sources, looks: list[Look]) -> Credential:
     """key_env, then an `api_key` without a pool, then the variable named after the host."""
     where = f"{sources.home.config.pattern} {sources.entry.told}"
     if sources.key_env:
-        fact = PlaceFact(Verdict.REFERENCE, detail=_shown([sources.key_env]))
+        fact = PlaceFact(Verdict.REFERENCE, detail=_shown(sources, [sources.key_env]))
         looks.append(Look(f"{where} key_env", fact))
         if _resolves(sources, sources.key_env, looks):
             return _opened(looks)
@@ -208,10 +209,15 @@ def _variables(sources: Sources, looks: list[Look]) -> Credential:
     return _nothing(sources, _unopened(looks))
 
 
-def _shown(names: list[str]) -> str:
-    """Variables' names; what cannot be one may be the key itself."""
-    fit = all(_NAME.fullmatch(name) for name in names)
-    return ", ".join(names) if fit else "what is no variable's name"
+def _shown(sources: Sources, names: list[str]) -> str:
+    """Variables' names; what is not spelled like one may be the key itself."""
+    fit = all(_is_plain(sources, name) for name in names)
+    return ", ".join(names) if fit else "what is not spelled like a variable"
+
+
+def _is_plain(sources: Sources, name: str) -> bool:
+    """Whether `name` can be no key that somebody wrote where a variable's name belongs."""
+    return name == sources.wish.credential or _CONSTANT.fullmatch(name) is not None
 
 
 def _misspelled(sources: Sources) -> PlaceFact:
@@ -231,7 +237,7 @@ def _nothing(sources: Sources, looks: list[Look]) -> Credential:
     home, name = sources.home, sources.key_env
     wrong = _misspelled(sources)
     if name:
-        cause = f"key_env names {_shown([name])}, which has no value for this profile"
+        cause = f"key_env names {_shown(sources, [name])}, which has no value for this profile"
         step = _set(sources, name)
     elif wrong.verdict is Verdict.WRONG_SYNTAX:
         cause, step = f"{wrong.detail}: Hermes reads key_env", _advice(sources)
@@ -242,20 +248,27 @@ def _nothing(sources: Sources, looks: list[Look]) -> Credential:
 
 
 def _resolves(sources: Sources, name: str, looks: list[Look]) -> bool:
-    """Whether `name` has a usable value for this profile; the places go to `looks`."""
+    """Whether `name` has a usable value for this profile; the places go to `looks`, but
+    for those of a name that nothing shows to be one: it may be the key itself."""
+    seen = list(_looked(sources, name))
+    opens = any(look.opens for look in seen)
+    if opens or _is_plain(sources, name):
+        looks += seen
+    return opens
+
+
+def _looked(sources: Sources, name: str) -> Iterator[Look]:
     for place in _environment(sources, name) if _NAME.fullmatch(name) else ():
         look = sources.look(place)
-        looks.append(look)
-        if look.opens:
-            return True
+        yield look
         # An assignment in a .env counts, and hides the environment, even if it is empty.
-        if place.kind is PlaceKind.DOTENV and look.fact.verdict is not Verdict.ABSENT:
-            return False
-    return False
+        hides = place.kind is PlaceKind.DOTENV and look.fact.verdict is not Verdict.ABSENT
+        if look.opens or hides:
+            return
 
 
 def _set(sources: Sources, name: str) -> str:
-    if not _NAME.fullmatch(name):
+    if not _is_plain(sources, name):
         return _advice(sources)
     return (
         f"on the host, put {name}=… into {sources.home.directory}/.env (mode 0600), or set it "

@@ -155,7 +155,8 @@ CLOSED = {
     ),
     "an unset reference is sent": (BY_REFERENCE, {}, "Hermes sends the name itself"),
     "one of two references unset": (
-        mapping("api_key: ${A}-${B}"), {"held": {(OWN, "A"): GOOD}}, "names B, which",
+        mapping("api_key: ${KEY_A}-${KEY_B}"), {"held": {(OWN, "KEY_A"): GOOD}},
+        "names KEY_B, which",
     ),
     "a reference without braces": (mapping(f"api_key: ${NAME}"), {}, "reads no $NAME there"),
     "a placeholder in the file": (mapping("api_key: changeme"), {}, "it is a placeholder"),
@@ -183,7 +184,7 @@ CLOSED = {
         NOTHING, {"held": {(LOGIN, "OPENAI_API_KEY"): GOOD}}, "names no key",
     ),
     "what is no variable's name": (
-        mapping("key_env: sk-live-0123456789"), {}, "no variable's name",
+        mapping("key_env: sk-live-0123456789"), {}, "not spelled like a variable",
     ),
 }
 
@@ -224,6 +225,18 @@ def test_the_trace_of_a_profile_is_in_hermes_own_order() -> None:
         f"{WORK.directory}/auth.json", f"{WORK.directory}/auth.json",
         "~/.hermes/auth.json", "~/.hermes/auth.json",
     ]
+
+
+@pytest.mark.parametrize("line", ["key_env: {}", "api_key: ${{{}}}"])
+def test_a_key_that_stands_where_a_name_belongs_is_never_told(line: str) -> None:
+    key = "deadbeefcafe0123456789"
+    credential = gate(mapping(line.format(key)))
+    assert credential.cause
+    assert key not in repr(credential)
+
+
+def test_a_variable_of_unusual_spelling_opens_the_gate() -> None:
+    assert gate(mapping("key_env: anvil_key"), held={(OWN, "anvil_key"): GOOD}).opens
 
 
 def test_a_key_that_the_file_does_not_name_is_shown_where_it_lies() -> None:
