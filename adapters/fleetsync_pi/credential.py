@@ -310,10 +310,11 @@ def _told(place: Place, sources: Sources) -> str:
 
 
 def _named(name: str, sources: Sources) -> str:
-    """A variable's name may be a piece of a key that holds a `$`: it is shown if it is the
-    whole template, or looks like a variable's name."""
+    """A variable's name may be a key, or a piece of one, behind a `$`: it is shown if it
+    looks like a variable's name, or if the whole template is one that has a value."""
     text = sources.api_key or ""
-    shown = name not in text or text in (f"${name}", f"${{{name}}}")
+    whole = text in (f"${name}", f"${{{name}}}") and _seen(sources, name)
+    shown = name not in text or whole
     return name if shown or _shown(name, sources) else "a variable"
 
 

@@ -79,6 +79,7 @@ CLOSED = [
     (NEW, f"${NAME}", {"interactive": SET}, "has no value"),
     (NEW, f"${NAME}", {"login": {NAME: Verdict.UNKNOWN}}, "cannot be told"),
     (NEW, "pre-$A_A-$B_B", {"login": {"A_A": Verdict.RESOLVES}}, "names B_B"),
+    (NEW, "$deadbeef0123", {}, "names a variable, which has no value"),
     (NEW, "pre-$odd", {}, "names a variable, which has no value"),
     (NEW, "good-literal-key", {"readable": False}, "models.json cannot be read"),
     (NEW, NAME, {"login": SET}, "a bare name is sent as the key"),
