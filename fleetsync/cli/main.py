@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleetsync.cli.options import Commands, Options, options
+from fleetsync.cli.options import Amount, Commands, Options, options
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -140,7 +140,7 @@ def preview(context: click.Context, hosts: tuple[str, ...], drift_is_3: bool) ->
 @fleetsync.command(short_help="Show, ask, write, verify, keep a receipt")
 @_hosts
 @_yes
-@click.option("--check-after", type=click.FloatRange(0, 86400), metavar="SECONDS", default=0,
+@click.option("--check-after", type=Amount(0, 86400), metavar="SECONDS", default=0,
               help="Look again that long after, and name who changed a file since.")
 @click.option("--again", is_flag=True, help="Also a catalog that a rollback --run took back.")
 @click.pass_context
@@ -280,7 +280,7 @@ def bundles_verify(context: click.Context, hosts: tuple[str, ...], bundle: str) 
 @_hosts
 @click.option("--keep", type=click.IntRange(0), metavar="N", default=10,
               help="The newest N of each host stay.  [10]")
-@click.option("--older-than", type=click.FloatRange(0), metavar="DAYS", default=0,
+@click.option("--older-than", type=Amount(0), metavar="DAYS", default=0,
               help="Of the others only those older than that go.")
 @_yes
 @click.pass_context

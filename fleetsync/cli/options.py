@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,19 @@ class CommonOption(click.Option):
     """An option that all commands share; help shows it in a section of its own."""
 
 
+class Amount(click.FloatRange):
+    """A finite number in a range: click itself lets `nan` through every range."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number. Fails as a usage error. (`value` is Any: click 8 has no narrower type.)"""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no amount.", param, ctx)
+        return number
+
+
 def common() -> list[click.Parameter]:
     """New common options, for one command or for the group."""
     return [
@@ -63,7 +77,7 @@ def common() -> list[click.Parameter]:
                 help="Only this client; may be repeated"),
         _option("--workers", type=click.IntRange(1, 256), metavar="N",
                 help="Hosts at a time  [32]"),
-        _option("--timeout", type=click.FloatRange(1, 3600), metavar="SECONDS",
+        _option("--timeout", type=Amount(1, 3600), metavar="SECONDS",
                 help="Time for one exchange with a host  [60]"),
         _option("--json", is_flag=True, help="Print one JSON envelope, also on failure"),
         _option("-q", "--quiet", is_flag=True,
