@@ -208,6 +208,11 @@ def _target(job: Job, label: str, files: Sequence[Restored]) -> _Target:
     reason, step = "" if edits else "it is as it was before", ""
     if refusals:
         outcome, reason = Outcome.REFUSED, "; ".join(refusals)
+    elif not edits and not conflicts and any(file.notes for file in files):
+        # What was asked for by force and cannot be done is no success.
+        outcome = Outcome.CONFLICT if job.order.force else Outcome.IN_STEP
+        reason = "nothing of it can be put back: what held it is gone"
+        step = f"fleetsync bundles show {job.host.name} tells where the original lies"
     elif conflicts:
         outcome, reason = Outcome.CONFLICT, "changed since, and not by us\n" + "\n".join(conflicts)
         step = "decide: put it right on the host, or --force puts the original over it"

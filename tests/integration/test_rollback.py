@@ -114,6 +114,16 @@ def test_force_puts_the_original_over_a_conflict(node: Node) -> None:
     assert node.models.read_text() == OLD.replace("// mine", "// edited")
 
 
+def test_force_that_finds_nothing_to_put_back_into_is_no_success(node: Node) -> None:
+    node.apply()
+    renamed = NEW.replace('"id": "llm.', '"id": "mine.')
+    assert renamed != NEW
+    node.models.write_text(renamed)
+    (target,) = node.roll_back(force=True).targets
+    assert (target.outcome, "what held it is gone" in target.reason) == (Outcome.CONFLICT, True)
+    assert node.models.read_text() == renamed
+
+
 def test_a_file_that_is_gone_is_a_conflict_and_comes_back_by_force(node: Node) -> None:
     node.apply()
     node.models.unlink()
