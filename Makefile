@@ -36,14 +36,14 @@ demo: setup  ## the main job, on a fleet of three embedded hosts
 	$(BIN)/fleetsync demo
 
 test: tools setup clients lint  ## what CI runs: every behaviour once, on the real programs
-	$(PYTEST) -n 2
+	$(PYTEST) -n 2 --dist worksteal
 	$(MAKE) --no-print-directory test-pythons
 
 test-all: export FLEETSYNC_MATRIX := full
 test-all: test  ## the same tests over every version, shell and mode
 
 test-fast: tools setup  ## the tests that start no client program and kill nothing
-	$(PYTEST) -n 2 -m "not clients and not faults"
+	$(PYTEST) -n 2 --dist worksteal -m "not clients and not faults"
 
 test-pythons: setup  ## the fast tests on every other Python found (what hosts run has no Python in it)
 	sh scripts/test-pythons.sh $(BIN)/python $(FAST)

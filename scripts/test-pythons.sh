@@ -37,5 +37,5 @@ for python in $(candidates); do
     fi
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
     echo "== Python $minor"
-    "$venv/bin/python" -m pytest -n 2 -q -p no:cacheprovider "$@"
+    "$venv/bin/python" -m pytest -n 2 --dist worksteal -q -p no:cacheprovider "$@"
 done
