@@ -181,6 +181,12 @@ def _wandering(facts: Facts) -> Iterator[Refusal]:
             f"HERMES_HOME is the relative path {value}: it depends on where Hermes is started",
             "make it absolute on the host",
         )
+    elif any(character in value for character in "*?["):
+        yield Refusal(
+            f"HERMES_HOME is {value}: it has a *, ? or [ in it, and could be taken for "
+            "another directory",
+            "give it a plain path on the host",
+        )
 
 
 def _unfit_installations(host: _Host) -> Iterator[Refusal]:

@@ -17,6 +17,7 @@ from fleetsync.facts import FileFact, FileKind
 
 CONFIG = "config"
 INCLUDE = "$include"
+PATTERN = "has a *, ? or [ in it, and could be taken for another file"
 _LEVELS = 10
 _FLATTEN = "fleetsync edits the one file that holds them, and never flattens includes"
 
@@ -91,8 +92,11 @@ class Config:
                 yield from self._included(path, child)
 
     def beside(self, path: str, name: str) -> str:
-        """The file that `name` means in `path`. Raises EditRefused for one outside."""
+        """The file that `name` means in `path`. Raises EditRefused for one outside, and for
+        a name that would be looked up as a pattern."""
         found = normpath(name if isabs(name) else join(dirname(path), name))
+        if is_pattern(name):
+            raise EditRefused(f"$include {name} {PATTERN}", hint="give that file a plain name")
         if not found.startswith(f"{dirname(self.root)}/"):
             raise EditRefused(
                 f"$include {name} leads out of the directory of openclaw.json",
@@ -178,6 +182,11 @@ def complete(config: Config) -> Value | None:
         return config.effective()
     except DocumentError:
         return None
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a host would read `path` as a pattern, and so perhaps another file."""
+    return any(character in path for character in "*?[")
 
 
 def absent(path: str) -> FileFact:

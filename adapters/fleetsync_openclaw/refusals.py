@@ -8,7 +8,7 @@ from fleetsync.adapter import Refusal, Wish
 from fleetsync.errors import DocumentError
 from fleetsync.facts import Facts, FileKind, Installation
 
-from .config import Config
+from .config import PATTERN, Config, is_pattern
 from .router import stanza
 from .site import Site, wandering
 from .versions import PACKAGES, parse
@@ -22,6 +22,8 @@ def of_site(site: Site, facts: Facts) -> Iterator[Refusal]:
             "make them agree on the host: the same OPENCLAW_CONFIG_PATH, OPENCLAW_STATE_DIR and "
             "OPENCLAW_HOME in the unit and for the account",
         )
+    if is_pattern(site.config):
+        yield Refusal(f"{site.config} {PATTERN}", "give it a plain path on the host")
     for told in wandering(facts):
         yield Refusal(
             f"{told}: it depends on where OpenClaw is started", "make it absolute on the host"

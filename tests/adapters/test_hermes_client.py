@@ -190,6 +190,11 @@ def test_the_root_is_where_hermes_home_leads(value: str, path: str) -> None:
     assert f"HERMES_HOME is {value}" in only.notes[0]
 
 
+def test_a_hermes_home_that_reads_like_a_pattern_is_refused() -> None:
+    told = reasons(target(variables={"HERMES_HOME": "/srv/h[1]"}))[0]
+    assert "could be taken for another directory" in told
+
+
 def test_a_relative_hermes_home_is_refused() -> None:
     assert "relative path data" in reasons(target(variables={"HERMES_HOME": "data"}))[0]
 

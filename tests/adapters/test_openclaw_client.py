@@ -76,6 +76,17 @@ def test_variables_lead_to_the_file(variables: dict[str, str], path: str) -> Non
     assert ", ".join(variables) in seen.notes[0] or len(variables) > 1
 
 
+def test_a_file_whose_path_reads_like_a_pattern_is_refused() -> None:
+    path = f"{HOME}/c[1].json"
+    seen = target(wish(), {path: config()}, variables={"OPENCLAW_CONFIG_PATH": path})
+    assert "could be taken for another file" in seen.refusals[0].reason
+
+
+def test_an_include_whose_name_reads_like_a_pattern_is_refused() -> None:
+    seen = target(wish(), {CONFIG: {"models": {"$include": "./m[1].json"}}})
+    assert "$include ./m[1].json has a *, ? or [ in it" in seen.refusals[0].reason
+
+
 def test_a_relative_variable_is_refused() -> None:
     seen = target(WISH, {}, variables={"OPENCLAW_STATE_DIR": "state"})
     assert "OPENCLAW_STATE_DIR is the relative path state" in seen.refusals[0].reason
