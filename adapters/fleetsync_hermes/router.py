@@ -56,7 +56,7 @@ def unfit(seen: Seen) -> Iterator[Refusal]:
     yield from _address(seen.wish, seen.entry)
     yield from _twins(seen, seen.entry)
     if not seen.takes_models:
-        yield _models(seen.wish, seen.entry)
+        yield _models(seen, seen.entry)
     yield from _small(seen, seen.entry)
 
 
@@ -137,8 +137,15 @@ def _is_other(found: Document, entry: Entry) -> bool:
     return node is not None and node.kind is not Kind.MAPPING and node.tag != "null"
 
 
-def _models(wish: Wish, entry: Entry) -> Refusal:
-    names = wish.aliases[0].name if wish.aliases else "llm.primary"
+def _models(seen: Seen, entry: Entry) -> Refusal:
+    names = seen.wish.aliases[0].name if seen.wish.aliases else "llm.primary"
+    node = seen.found.node(entry.models)
+    if node is not None and node.kind is not Kind.SEQUENCE:
+        return Refusal(
+            f"line {node.line}, column {node.column}: the models of {entry.told} are no "
+            f"mapping of their own but one {node.kind.value}",
+            f"on the host, write them out as a mapping, each like `{names}: {{}}`",
+        )
     return Refusal(
         f"the models of {entry.told} are a list, where Hermes reads no supports_vision and "
         "which its model picker rewrites",

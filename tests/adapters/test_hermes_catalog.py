@@ -119,6 +119,16 @@ def test_no_plan_is_made_without_a_config_file() -> None:
         adapter.plan(target(fact("config.yaml", None), case))
 
 
+def test_models_behind_a_yaml_alias_are_refused_as_that() -> None:
+    text = (
+        b"model: {default: x, provider: anvil}\nkept: &m {x: {}}\nproviders:\n  anvil:\n"
+        b"    base_url: https://router.example.net/v1\n    models: *m\n"
+    )
+    case: dict[str, Any] = {"aliases": {}, "url": "https://router.example.net/v1"}
+    (refusal,) = adapter.plan(target(fact("config.yaml", text), case)).refusals
+    assert "line 6, column 13: the models of providers.anvil are no mapping" in refusal.reason
+
+
 def test_an_in_step_file_has_no_note_of_a_restart() -> None:
     folder = next(folder for folder in CASES if folder.name == "a_file_in_step_is_left")
     assert not [n for n in adapter.plan(given(folder, load(folder))).notes if "restart" in n]
