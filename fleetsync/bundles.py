@@ -7,7 +7,7 @@ stay there. Only a rollback reads originals, sealed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fleetsync.documents import Dialect
@@ -122,11 +122,24 @@ def _bundle(directory: str, record: Record) -> Bundle:
         "utf-8", "surrogateescape"
     ).split("\n")]
     meta = tuple((line[1], line[2]) for line in lines if line[0] == "M" and len(line) > 2)
-    dialects = {key.removeprefix(DIALECT): value for key, value in meta}
-    files = tuple(_file(line, dialects.get(line[1], "")) for line in lines
-                  if line[0] == "F" and len(line) > 9)
+    files = _files(lines, {key.removeprefix(DIALECT): value for key, value in meta})
     path = f"{directory}/{transaction}.{state}"
-    return Bundle(transaction, state, int(written), path, meta, files)
+    if files is None and state in (DONE, UNDONE):
+        state = DAMAGED
+    return Bundle(transaction, state, int(written), path, meta, files or ())
+
+
+def _files(
+    lines: Sequence[Sequence[str]], dialects: Mapping[str, str]
+) -> tuple[BundleFile, ...] | None:
+    """The files that a manifest tells of, None where it is not whole."""
+    rows = [line for line in lines if line[0] == "F"]
+    if ["END"] not in lines or not all(len(row) > 9 for row in rows):
+        return None
+    try:
+        return tuple(_file(row, dialects.get(row[1], "")) for row in rows)
+    except ValueError:
+        return None
 
 
 def _file(line: Sequence[str], dialect: str) -> BundleFile:

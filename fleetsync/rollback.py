@@ -22,6 +22,8 @@ from fleetsync.restore import Past, Restored, original, restored, subjects
 from fleetsync.transaction import Applied, End, FileJob, Problem, Reason
 from fleetsync.unwritten import cut_line, problem_line, recovery_line, unwritten
 
+_NOTHING = "nothing to undo"
+
 
 @dataclass(frozen=True, slots=True)
 class _Target:
@@ -96,7 +98,7 @@ def _result(job: Job, back: _Back, notes: tuple[str, ...] = ()) -> HostResult:
 def _look(job: Job, reader: Reader) -> _Back:
     chosen, why = choose(bundles.read(reader), job.order)
     if not chosen:
-        lost = Outcome.REFUSED if job.order.bundle else Outcome.IN_STEP
+        lost = Outcome.IN_STEP if why.startswith(_NOTHING) else Outcome.REFUSED
         return _Back(why=why, outcome=lost)
     kept = [one for one in _kept(chosen) if _is_meant(one.past.target, job.order.clients)]
     if not kept:
@@ -120,18 +122,31 @@ def choose(found: bundles.Bundles, order: Order) -> tuple[tuple[Bundle, ...], st
             return (), f"there is no bundle {order.bundle}"
         standing = tuple(one for one in named if one.state == bundles.DONE)
         return standing, "" if standing else f"bundle {order.bundle} is {named[0].state}"
+    if broken := _in_the_way(found, order):
+        name = broken.transaction
+        return (), f"the manifest of bundle {name} is damaged: what it holds is unknown"
     if order.run:
         mine = tuple(
             one for one in done
             if one.told("run") == order.run and not _is_own_undo(one, found.every)
         )
-        return mine, "" if mine else f"nothing to undo: no bundle of run {order.run}"
+        return mine, "" if mine else f"{_NOTHING}: no bundle of run {order.run}"
     fitting = [
         one for one in done
         if any(_is_meant(file.target, order.clients) for file in one.files)
         and not _is_own_undo(one, found.every)
     ]
-    return tuple(fitting[:1]), "" if fitting else "nothing to undo: there is no bundle"
+    return tuple(fitting[:1]), "" if fitting else f"{_NOTHING}: there is no bundle"
+
+
+def _in_the_way(found: bundles.Bundles, order: Order) -> Bundle | None:
+    """A damaged bundle that could be the one that is meant."""
+    for one in found.every:
+        if one.state == bundles.DAMAGED and order.run in ("", one.told("run") or order.run):
+            return one
+        if one.state == bundles.DONE and not order.run:
+            return None
+    return None
 
 
 def _is_own_undo(one: Bundle, every: Iterable[Bundle]) -> bool:

@@ -53,15 +53,17 @@ def bundles(job: Job, reader: Reader) -> HostResult:
     found = store.read(reader)
     chosen = _chosen(found, job.order.bundle)
     rows = store.rows(reader, found, chosen, digests=job.order.digests)
-    damaged = sorted({row.identity for row in rows for file in row.files
-                      if file.verdict in (store.DAMAGED, store.MISSING)})
+    damaged = sorted({row.identity for row in rows if row.state == store.DAMAGED or any(
+        file.verdict in (store.DAMAGED, store.MISSING) for file in row.files
+    )})
     name = job.host.name
     if job.order.bundle and not rows:
         return HostResult(name, outcome=Outcome.REFUSED, step=f"fleetsync bundles list {name}",
                           reason=f"there is no bundle {job.order.bundle}")
     if damaged and job.order.digests:
         return HostResult(name, outcome=Outcome.FAILED, bundles=rows,
-                          reason=f"originals are damaged or missing in {', '.join(damaged)}",
+                          reason="originals or manifests are damaged or missing in "
+                                 + ", ".join(damaged),
                           step="do not rely on these; newer bundles are not affected")
     return HostResult(name, bundles=rows)
 

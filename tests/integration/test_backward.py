@@ -7,7 +7,7 @@ import io
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -199,6 +199,25 @@ def test_what_is_not_clear_is_2_and_no_host_is_contacted(
     assert bench.run(*words) == 2
     assert told in bench.err
     assert bench.nodes["one"].scripts == []
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda text: text.replace("END\n", ""),
+    lambda text: text.replace("F\t1\t", "F\tx\t"),
+    lambda text: "",
+])
+def test_a_damaged_manifest_is_no_whole_bundle_and_no_bug(
+    bench: Bench, spoil: Callable[[str], str]
+) -> None:
+    bench.run("apply", "one", "--yes")
+    manifest = next(bench.nodes["one"].bundles.glob("*/manifest"))
+    manifest.write_text(spoil(manifest.read_text()))
+    assert bench.run("bundles", "list", "one") == 0
+    assert manifest.parent.stem in bench.out
+    assert bench.run("bundles", "verify", "one") == 1
+    assert bench.run("rollback", "one", "--yes") == 5
+    assert f"the manifest of bundle {manifest.parent.stem} is damaged" in bench.out
+    assert bench.nodes["one"].models.read_text() == NEW
 
 
 def test_no_is_2_and_nothing_goes_back(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
