@@ -26,7 +26,8 @@ LOGINS = tuple(START_UP)
 _UNTIL_ENDED = """
 cd /; "$@"
 looks=0
-while grep -ls 'FS_IN=' /proc/[0-9]*/environ >"$LEFT" && [ "$looks" -lt 300 ]; do
+# grep fails where a process ends while it looks, whatever it found.
+while grep -ls 'FS_IN=' /proc/[0-9]*/environ >"$LEFT"; [ -s "$LEFT" ] && [ "$looks" -lt 300 ]; do
     looks=$((looks + 1))
     sleep 0.1
 done

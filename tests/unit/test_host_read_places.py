@@ -8,7 +8,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -280,11 +280,10 @@ def argvs() -> Iterator[bytearray]:
 
     def watch() -> None:
         while not stop.is_set():
-            for path in Path("/proc").glob("[0-9]*/cmdline"):
-                try:
-                    seen.extend(path.read_bytes())
-                except OSError:
-                    continue
+            for process in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
+                # A process that ends meanwhile may fail even to be looked for.
+                with suppress(OSError):
+                    seen.extend(Path("/proc", process, "cmdline").read_bytes())
 
     thread = threading.Thread(target=watch)
     thread.start()
