@@ -11,11 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from fleetsync.catalog import Alias, Policy
 from fleetsync.documents import Dialect, Path, Splice
-from fleetsync.facts import Facts, FileFact, Installation, PlaceFact, Question, Sealed
+from fleetsync.facts import (
+    Facts,
+    FileFact,
+    Installation,
+    Place,
+    PlaceFact,
+    Question,
+    Resolve,
+    RunningQuestion,
+    Sealed,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +66,31 @@ class Credential:
 
     `trace` lists the places in the client's own order. `cause` and `step` say why it is
     closed and what to do; both are empty when it is open. `warnings` do not close it.
+
+    `asks` are what only a Runner can answer and what decides the gate: while they have no
+    answer among the facts it is indeterminate, and `cause` and `step` say so. `source` is
+    where the host itself takes the key from, for the proof at the router; None where it
+    cannot (the key is composed, or in a store that only the client reads). `variables`
+    are those that a process of the client must be given, each from its place.
     """
 
     trace: tuple[Look, ...]
     cause: str = ""
     step: str = ""
     warnings: tuple[str, ...] = ()
+    asks: frozenset[RunningQuestion] = frozenset()
+    source: Place | Resolve | None = None
+    variables: tuple[tuple[str, Place], ...] = ()
 
     @property
     def opens(self) -> bool:
         """Whether the gate is open."""
         return not self.cause
+
+    @property
+    def pends(self) -> bool:
+        """Whether it is decided only where a Runner may ask: at apply, verify and doctor."""
+        return bool(self.asks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +179,11 @@ class ScratchFile:
 class Command:
     """A client program to run, bounded: seconds, bytes of output, its process group.
 
-    It starts in its scratch directory with `env` alone. `stdin` is written to a pipe that
-    stays open until a line that holds `until` came out; without `stdin` it is /dev/null.
+    It starts in its scratch directory with `env` alone, and with `keys`: variables whose
+    value the host takes from a place, so that it never leaves the host. `stdin` is written
+    to a pipe that stays open until a line that holds `until` came out; without `stdin` it
+    is /dev/null. `returns` names scratch files whose content is sent back, each up to
+    `cap` bytes, when the program has ended.
     """
 
     argv: tuple[str, ...]
@@ -166,6 +193,8 @@ class Command:
     until: str = ""
     seconds: int = 60
     cap: int = 4 * 1024 * 1024
+    keys: tuple[tuple[str, Place], ...] = ()
+    returns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +216,10 @@ class Done:
     problem: str = ""
     swept: int = 0
     """processes that had left the program's group and were ended all the same"""
+    files: tuple[tuple[str, Sealed], ...] = ()
+    """the scratch files that were asked for and existed"""
+    seconds: float = 0.0
+    """how long it ran, by the host's clock"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +234,99 @@ class Loaded:
     reason: str = ""
     notes: tuple[str, ...] = ()
     pending: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Where a client keeps its own key, so that `credential set` can put a new one there.
+
+    `place` is of kind JSON (a value in a strict JSON file), DOTENV or FILE. In JSON the
+    value becomes `before`, the key as a JSON string, `after`; an absent file or entry is
+    made. Without a `place`, `lines` are what the operator must add by hand, and where;
+    they hold no key.
+    """
+
+    place: Place | None = None
+    before: str = ""
+    after: str = ""
+    lines: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One bounded real turn: which alias is asked, and what proves the answer.
+
+    `identity` (hex) names it on the host: its scratch directory and its processes.
+    `nonce` is random and stands only in a file that the client must read with one tool
+    call; `session` names a fresh session of the client. With `image` (bytes of a PNG or
+    JPEG) the turn shows that image instead, and `expect` is the text that must come back.
+    """
+
+    identity: str
+    alias: Alias
+    nonce: str
+    session: str
+    seconds: int = 90
+    image: bytes = b""
+    expect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a client's own output tells of one turn. None is what it does not tell: that is
+    `unavailable`, never inferred. It holds no text that is a secret.
+
+    `stop` is "stop" for an answer that is complete, else the client's own word. `problem`
+    is the client's own account of a failure, sorted into `fault`; both "" where it tells
+    none. `requested` False: nothing shows that a request left the client.
+    """
+
+    provider: str | None = None
+    model: str | None = None
+    router: str | None = None
+    """the router's base URL"""
+    context_window: int | None = None
+    tools: tuple[str, ...] | None = None
+    """the tools called, in order"""
+    failed_tools: int = 0
+    stop: str | None = None
+    fallback: bool | None = None
+    answered_as: str | None = None
+    """the model's name as the router gave it"""
+    text: Sealed | None = None
+    requested: bool | None = None
+    fault: str = ""
+    """"credential", "router", "catalog", "policy", "crash" or "timeout\""""
+    problem: str = ""
+    warnings: tuple[str, ...] = ()
+    through: str = ""
+    """how the turn went where a client has several ways (OpenClaw: "gateway" or "exec")"""
+
+
+@runtime_checkable
+class KeepsKeys(Protocol):
+    """An adapter that knows where its client keeps a key of its own."""
+
+    def keep(self, target: Target) -> Keep:
+        """Where a new key goes. The mechanism in the client's configuration stays."""
+
+
+@runtime_checkable
+class TakesTurns(Protocol):
+    """An adapter that can put one real turn through its client."""
+
+    def default_alias(self, target: Target) -> str:
+        """The alias that the client uses when none is named, "" where that is none of ours."""
+
+    def tool(self, target: Target) -> str:
+        """The name of the one tool that a turn may call: it reads a file."""
+
+    def turn(self, target: Target, turn: Turn) -> Command:
+        """The client program that takes the turn: no session, policy or configuration of
+        the user's is left or changed, and nothing but the one reading tool is offered."""
+
+    def seen(self, target: Target, turn: Turn, done: Done) -> Seen:
+        """What the client's output tells of it."""
 
 
 class Adapter(Protocol):

@@ -112,6 +112,8 @@ class PlaceKind(enum.Enum):
     """the environment of the systemd user manager; -, variable"""
     SERVICE = "service"
     """the environment of the account's own running program; its process title, variable"""
+    SPAN = "span"
+    """a text in a catalog file, by its bytes; file, "OFFSET,LENGTH,SHA256 of the file\""""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ class Place:
                 return f"{self.name} in the environment of the running {self.where}"
             case PlaceKind.JSON:
                 return f"{self.where} {'.'.join(self.name.split(chr(31)))}"
-            case PlaceKind.FILE:
+            case PlaceKind.FILE | PlaceKind.SPAN:
                 return self.where
             case PlaceKind.DOTENV:
                 return f"{self.name} in {self.where}"
@@ -153,14 +155,28 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Run a client program, bounded to `seconds`. Only a Runner answers this."""
+    """Run a client program, bounded to `seconds`. Only a Runner answers this.
+
+    It starts in an empty scratch directory of its own with `env` alone, stdin /dev/null.
+    """
 
     argv: tuple[str, ...]
+    seconds: int = 10
+    env: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolve:
+    """Run the command that stands at `place` (`!…`), as its client would, bounded to
+    `seconds`, and judge what it prints. Only a Runner answers this, with a PlaceFact."""
+
+    place: Place
     seconds: int = 10
 
 
 ReadOnlyQuestion: TypeAlias = Read | Locate | Variable | Place | State
-Question: TypeAlias = ReadOnlyQuestion | Ask
+RunningQuestion: TypeAlias = Ask | Resolve
+Question: TypeAlias = ReadOnlyQuestion | RunningQuestion
 
 
 # --- answers ---------------------------------------------------------------------
@@ -303,9 +319,10 @@ class StateFact:
 
 @dataclass(frozen=True, slots=True)
 class AskFact:
-    """How a client program ended."""
+    """How a client program ended: its exit status (None where it did not end by itself,
+    or was not started) and what it printed on stdout."""
 
-    status: int
+    status: int | None
     output: Sealed
 
 

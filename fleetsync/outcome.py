@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 class Outcome(enum.Enum):
@@ -63,6 +63,32 @@ class TraceRow:
     detail: str = ""
     opens: bool = False
     explains: bool = False
+
+
+class RouterVerdict(enum.Enum):
+    """What the router answered to the host's own key, asked from that host."""
+
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    """401 or 403"""
+    UNREACHABLE = "unreachable"
+    NOT_A_ROUTER = "not a router"
+    ALIAS_MISSING = "alias missing"
+    """it accepts the key and does not list an alias of the catalog"""
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class RouterRow:
+    """The proof from the host for one target. `detail` says more (DNS, refused, TLS,
+    timeout, an HTTP status, why it was not checked); `missing` are aliases that the router
+    does not list; `proxies` are the names of the proxy variables that applied."""
+
+    verdict: RouterVerdict
+    url: str
+    detail: str = ""
+    missing: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +160,14 @@ class TargetResult:
     """what the client's own loader said: "" not asked, "agrees", or why it does not"""
     bundle: str = ""
     """where the originals are on the host, after a change"""
+    credential: str = ""
+    """the gate in one word: open, closed or indeterminate; "" for an absent client"""
+    router: RouterRow | None = None
+    """what the router answered to this host's key; None where it was not asked"""
+    fingerprint: str = field(default="", repr=False)
+    """of the key, salted for this run: it is compared between hosts and never shown"""
+    shared_with: tuple[str, ...] = ()
+    """other hosts that hold the same key"""
 
     @property
     def label(self) -> str:

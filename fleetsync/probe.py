@@ -31,6 +31,7 @@ from fleetsync.facts import (
     Question,
     Read,
     ReadOnlyQuestion,
+    Resolve,
     Sealed,
     State,
     StateFact,
@@ -66,6 +67,7 @@ _FORMS = {
     PlaceKind.MENTION: "mention",
     PlaceKind.USER_MANAGER: "manager",
     PlaceKind.SERVICE: "service",
+    PlaceKind.SPAN: "span",
 }
 _FILE_KINDS = {
     "file": FileKind.FILE,
@@ -118,10 +120,9 @@ def _wanted(adapters: Sequence[tuple[Adapter, Wish]], facts: Facts) -> Iterator[
     yield State()
     for adapter, wish in adapters:
         for question in adapter.questions(wish, facts):
-            if isinstance(question, Ask):
+            if isinstance(question, Ask | Resolve):
                 raise FleetsyncError(
-                    f"the adapter {adapter.name} asks to run {question.argv[0]}, "
-                    "but a probe only reads",
+                    f"the adapter {adapter.name} asks to run a program, but a probe only reads",
                     _FAULT,
                 )
             yield question
@@ -160,7 +161,7 @@ def ask(
 def _in_order(questions: Iterable[Question]) -> list[ReadOnlyQuestion]:
     found: list[ReadOnlyQuestion] = []
     for question in questions:
-        if isinstance(question, Ask):
+        if isinstance(question, Ask | Resolve):
             raise TypeError("a Reader runs no client program")
         found.append(question)
     return sorted(found, key=repr)

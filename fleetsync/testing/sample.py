@@ -25,6 +25,7 @@ from fleetsync.facts import (
     PlaceFact,
     Question,
     Read,
+    Resolve,
     Sealed,
     State,
     StateFact,
@@ -108,8 +109,8 @@ def answer(sample: Sample, question: Question) -> Answer:
             return PlaceFact(found, "f" * 12 if question == sample.key else "")
         case State():
             return StateFact("")
-        case Ask():
-            raise ContractError(f"a probe only reads, and {question.argv[0]} is to be run")
+        case Ask() | Resolve():
+            raise ContractError(f"a probe only reads, and {question} is to be run")
 
 
 def _read(sample: Sample, question: Read) -> tuple[FileFact, ...]:

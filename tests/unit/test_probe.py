@@ -211,7 +211,7 @@ def test_an_adapter_that_asks_without_end_is_named(tmp_path: Path) -> None:
 
 def test_an_adapter_that_wants_a_program_run_is_named() -> None:
     asking = Adapter("asking", lambda facts: {Ask(("agent", "--version"))})
-    with pytest.raises(FleetsyncError, match="adapter asking asks to run agent"):
+    with pytest.raises(FleetsyncError, match="adapter asking asks to run a program"):
         probe(Reader(MemoryRemote([])), [(asking, WISH)], SALTS)
 
 
