@@ -66,10 +66,7 @@ fs_bounded() {
         fs_child=$!
         fs_watch &
         fs_watcher=$!
-        # A wait can end early: as long as the child is there, so must be its watcher.
-        while wait "$fs_child"; kill -s 0 "$fs_child"; do
-            sleep 1
-        done
+        wait "$fs_child"
         fs_leader= && fs_end TERM "$fs_watcher"
         printf '\n@@%s end\n' "$FS"
     } | fs_until_end
@@ -101,6 +98,9 @@ fs_end() {
     case $2 in
     '' | 0* | 1 | *[!0-9]*) return ;;
     esac
-    # On a busy host the child may not lead its group yet.
-    [ -n "$fs_leader" ] && kill -s "$1" -- "-$2" || kill -s "$1" "$2"
+    if [ -n "$fs_leader" ]; then
+        kill -s "$1" -- "-$2"
+    else
+        kill -s "$1" "$2"
+    fi
 }
