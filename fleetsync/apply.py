@@ -11,7 +11,7 @@ from fleetsync.bundles import DIALECT
 from fleetsync.errors import HostError
 from fleetsync.job import Approved, Job
 from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
-from fleetsync.outcome import HostResult, Outcome, TargetResult, label
+from fleetsync.outcome import HostResult, Outcome, TargetResult
 from fleetsync.plan import Plan
 from fleetsync.redact import printable
 from fleetsync.remote import Runner, Writer
@@ -83,18 +83,14 @@ def _checked(job: Job, runner: Runner, one: _One) -> _One:
     )
 
 
-def _label(plan: Plan) -> str:
-    return label(plan.target.client, plan.target.name)
-
-
 def _is_approved(job: Job, plan: Plan) -> bool:
     if job.approved is None:
         return True
     mine = {
-        Approved(_label(plan), edit.file.path, edit.file.sha256, edit.after.sha256)
+        Approved(plan.label, edit.file.path, edit.file.sha256, edit.after.sha256)
         for edit in plan.planned.edits
     }
-    return mine == {row for row in job.approved if row.target == _label(plan)}
+    return mine == {row for row in job.approved if row.target == plan.label}
 
 
 def _written(
@@ -153,7 +149,7 @@ def _dialects(ready: Sequence[_One]) -> Iterator[tuple[str, str]]:
 def _proofs(session: Session, runner: Runner, written: Sequence[_One]) -> dict[str, Loaded]:
     """Whether each written target holds, by name, from a new look at the host."""
     try:
-        plans = {_label(plan): plan for plan in look(session).plans}
+        plans = {plan.label: plan for plan in look(session).plans}
         found = ((one.result.label, plans.get(one.result.label)) for one in written)
         return {name: _proof(runner, plan) for name, plan in found}
     except HostError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fleetsync.adapter import Credential
+from fleetsync.adapter import Credential, Refusal, Target
 from fleetsync.facts import Answer, Place, PlaceFact, PlaceKind, Question, Verdict
 from fleetsync.outcome import TraceRow
 
@@ -36,13 +36,21 @@ _START_UP = (
 
 _EXPLAINED = {Verdict.RESOLVES: "present", Verdict.INDETERMINATE: "mentioned"}
 """Words for places that only explain: what stands there opens nothing."""
+_ONLY = {
+    PlaceKind.INTERACTIVE: Verdict.INTERACTIVE_ONLY,
+    PlaceKind.USER_MANAGER: Verdict.SERVICE_ONLY,
+}
+"""What a key is called that a closed gate's client would see in such a place alone."""
+_USABLE = (Verdict.RESOLVES, Verdict.LOOSE)
 
 
-def places(name: str) -> tuple[Place, ...]:
-    """The host-wide places for the variable `name`, in the order they are shown."""
+def places(name: str, *, deep: bool = False) -> tuple[Place, ...]:
+    """The host-wide places for the variable `name`, in the order they are shown; `deep`
+    adds an interactive shell, whose start-up files may do anything."""
     return (
         Place(PlaceKind.SESSION, "", name),
         Place(PlaceKind.LOGIN, "", name),
+        *((Place(PlaceKind.INTERACTIVE, "", name),) if deep else ()),
         *(Place(PlaceKind.DOTENV, path, name) for path in _DOTENV),
         Place(PlaceKind.USER_MANAGER, "", name),
         Place(PlaceKind.FILE, f"/run/secrets/{name}", ""),
@@ -54,20 +62,82 @@ def trace(
     credential: Credential, name: str, answers: Mapping[Question, Answer]
 ) -> tuple[TraceRow, ...]:
     """The client's own places first, then the host-wide ones that were asked about."""
-    own = tuple(_row(look.place, look.fact, opens=look.opens) for look in credential.trace)
+    own = tuple(
+        TraceRow(look.place, _own(look.fact.verdict, credential), look.fact.detail, look.opens)
+        for look in credential.trace
+    )
     seen = {look.place for look in credential.trace}
-    found = ((place.told, answers.get(place)) for place in places(name))
+    found = ((place, answers.get(place)) for place in places(name, deep=True))
     explaining = tuple(
-        _row(place, fact, explains=True)
+        TraceRow(place.told, _word(place, fact, credential), fact.detail, explains=True)
         for place, fact in found
-        if isinstance(fact, PlaceFact) and place not in seen
+        if isinstance(fact, PlaceFact) and place.told not in seen
     )
     return own + explaining
 
 
-def _row(place: str, fact: PlaceFact, *, opens: bool = False, explains: bool = False) -> TraceRow:
-    verdict = fact.verdict
-    word = _EXPLAINED.get(verdict, verdict.value) if explains else verdict.value
-    return TraceRow(place, word, fact.detail, opens=opens, explains=explains)
+def _own(verdict: Verdict, credential: Credential) -> str:
+    """A command that nobody ran yet is indeterminate, whatever it is written as."""
+    runs = verdict is Verdict.COMMAND and credential.pends
+    return (Verdict.INDETERMINATE if runs else verdict).value
 
 
+def _word(place: Place, fact: PlaceFact, credential: Credential) -> str:
+    closed = not (credential.opens or credential.pends)
+    if closed and place.kind in _ONLY and fact.verdict in _USABLE:
+        return _ONLY[place.kind].value
+    return _EXPLAINED.get(fact.verdict, fact.verdict.value)
+
+
+def elsewhere(
+    host: str, target: Target, answers: Mapping[Question, Answer]
+) -> Refusal | None:
+    """What a closed gate is told as where a key stands for other programs of the account
+    alone: interactive shells, or services. None where none does, or where this client
+    would not take that variable at all."""
+    name, closed = target.wish.credential, target.credential
+    looked = {look.place for look in closed.trace}
+    if Place(PlaceKind.LOGIN, "", name).told not in looked:
+        return None
+    for kind, (seen, step) in _STEPS.items():
+        place = Place(kind, "", name)
+        fact = answers.get(place)
+        if isinstance(fact, PlaceFact) and fact.verdict in _USABLE and place.told not in looked:
+            told = step.format(host=host, client=target.client)
+            return Refusal(f"{closed.cause}; it is set for {seen} only", told)
+    return None
+
+
+_STEPS = {
+    PlaceKind.INTERACTIVE: (
+        "interactive shells",
+        "move the assignment on the host to a file that login shells read too (~/.profile, "
+        "~/.zprofile); or, where {client} is started from a terminal alone, accept it: "
+        'credential_scope = "interactive" in [hosts.{host}.{client}.policy]',
+    ),
+    PlaceKind.USER_MANAGER: (
+        "services of the systemd user manager",
+        "set it on the host where login shells read it too (~/.profile), or store it where "
+        "{client} keeps a key of its own",
+    ),
+}
+
+
+def hint(target: Target, answers: Mapping[Question, Answer]) -> str:
+    """That a start-up file names the variable of a closed gate, where no interactive shell
+    was asked; "" where there is nothing to tell."""
+    name = target.wish.credential
+    if Place(PlaceKind.INTERACTIVE, "", name) in answers:
+        return ""
+    files = [place.where for place in places(name)
+             if place.kind is PlaceKind.MENTION and _mentions(answers.get(place))]
+    if not files:
+        return ""
+    return (
+        f"{name} is mentioned in {', '.join(files)}: `fleetsync doctor --deep` asks whether "
+        "interactive shells alone see it"
+    )
+
+
+def _mentions(fact: Answer | None) -> bool:
+    return isinstance(fact, PlaceFact) and fact.verdict is Verdict.INDETERMINATE

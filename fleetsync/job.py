@@ -27,6 +27,16 @@ class Step(enum.Enum):
     ROLLBACK = "rollback"
 
 
+class Proof(enum.Enum):
+    """Whether the router is asked, from the host, if it takes the host's own key."""
+
+    NONE = "none"
+    """and nothing is said of it: a preview"""
+    ASK = "ask"
+    OFFLINE = "offline"
+    """not asked although the command would, which its output says"""
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What all jobs of one run share; it is written into manifests and receipts.
@@ -73,8 +83,27 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Turns:
+    """What smoke is told beyond the host.
+
+    `aliases` are tried besides each target's own default one. `seconds` bounds one turn;
+    `retries` is how often a failure that may pass is tried again. With `image` (bytes),
+    `expect` is the text that an image turn must bring back. `journal` is where turns are
+    put down (a directory, and how the file's name begins).
+    """
+
+    aliases: tuple[str, ...] = ()
+    seconds: int = 90
+    retries: int = 1
+    image: bytes = b""
+    expect: str = ""
+    journal: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """One host's step; picklable. `approved` None: nothing was previewed before."""
+    """One host's step; picklable. `approved` None: nothing was previewed before. `deep`
+    has an interactive shell of the account asked too."""
 
     step: Step
     run: Run
@@ -82,3 +111,6 @@ class Job:
     wishes: tuple[Wish, ...]
     approved: tuple[Approved, ...] | None = None
     order: Order = Order()
+    turns: Turns = Turns()
+    proof: Proof = Proof.NONE
+    deep: bool = False

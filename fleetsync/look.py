@@ -6,12 +6,21 @@ The bytes of client files and the connection live and end inside one step.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fleetsync import check, credentials, diff
-from fleetsync.adapter import Adapter, FileEdit, Loaded, Wish
-from fleetsync.documents import Dialect
-from fleetsync.facts import Facts, FileFact, Installation, Sealed, State, StateFact
+from fleetsync.adapter import Adapter, Credential, Loaded, Wish
+from fleetsync.facts import (
+    Answer,
+    Facts,
+    FileFact,
+    Installation,
+    Place,
+    PlaceFact,
+    Question,
+    State,
+    StateFact,
+)
 from fleetsync.job import Job, Step
 from fleetsync.outcome import (
     AccountRow,
@@ -20,7 +29,7 @@ from fleetsync.outcome import (
     InstallationRow,
     TargetResult,
 )
-from fleetsync.plan import Plan, plans
+from fleetsync.plan import CLOSED, INDETERMINATE, Plan, plans
 from fleetsync.probe import Salts, ask, probe
 from fleetsync.redact import printable
 from fleetsync.remote import Reader, Runner
@@ -53,24 +62,49 @@ class Look:
 def look(session: Session) -> Look:
     """Read all that is to be known and plan every target. Raises HostError."""
     facts = probe(session.reader, session.adapters, session.salts)
-    found = tuple(p for adapter, wish in session.adapters for p in plans(adapter, wish, facts))
+    return looked(session, facts, decided=False)
+
+
+def looked(session: Session, facts: Facts, *, decided: bool) -> Look:
+    """What `facts` come to; `decided` where a Runner was asked all that it can answer.
+
+    Raises HostError: where a gate is closed the host is asked for more places.
+    """
+    found = tuple(
+        plan
+        for adapter, wish in session.adapters
+        for plan in plans(adapter, wish, facts, decided=decided)
+    )
     facts = _explained(session, facts, found)
+    found = tuple(_told(session.job.host.name, plan, facts) for plan in found)
     state = facts.answers.get(State())
     return Look(facts, found, state if isinstance(state, StateFact) else StateFact(""))
 
 
 def _explained(session: Session, facts: Facts, found: Sequence[Plan]) -> Facts:
-    """The host-wide credential places too, where a gate is closed or the operator asks."""
-    names = {
-        plan.target.wish.credential
-        for plan in found
-        if session.job.step is Step.DOCTOR
-        or not (plan.target.absent or plan.target.credential.opens)
-    }
-    questions = facts.missing(frozenset(p for name in names for p in credentials.places(name)))
+    """Where the keys come from; and the host-wide places too, where a gate is closed or
+    the operator asks."""
+    wanted: set[Question] = set()
+    for plan in found:
+        source, name = plan.target.credential.source, plan.target.wish.credential
+        if isinstance(source, Place):
+            wanted.add(source)
+        if plan.gate == CLOSED or (plan.gate and session.job.step is Step.DOCTOR):
+            wanted.update(credentials.places(name, deep=session.job.deep))
+    questions = facts.missing(frozenset(wanted))
     if not questions:
         return facts
     return facts.with_answers(*ask(session.reader, questions, session.salts))
+
+
+def _told(host: str, plan: Plan, facts: Facts) -> Plan:
+    """The plan, its closed gate told as the host-wide places have it."""
+    found = None if plan.gate != CLOSED else credentials.elsewhere(host, plan.target, facts.answers)
+    if found is None:
+        return plan
+    cause = plan.target.credential.cause
+    refusals = (found if one.reason == cause else one for one in plan.refusals)
+    return replace(plan, refusals=tuple(refusals))
 
 
 def host_result(
@@ -122,7 +156,7 @@ def _last_writer(last: Mapping[str, str], ours: str) -> str:
 
 def target_result(session: Session, look: Look, plan: Plan) -> TargetResult:
     """What a preview says of one target."""
-    target, planned = plan.target, plan.planned
+    target, planned, answers = plan.target, plan.planned, look.facts.answers
     reasons = [refusal.reason for refusal in plan.refusals]
     steps = [refusal.step for refusal in plan.refusals if refusal.step]
     return TargetResult(
@@ -134,13 +168,32 @@ def target_result(session: Session, look: Look, plan: Plan) -> TargetResult:
         step=printable("\n".join(steps)) if not target.absent else _install(target.client),
         changes=diff.rows(planned),
         diffs=diff.diffs(planned, target.wish.known),
-        trace=credentials.trace(target.credential, target.wish.credential, look.facts.answers),
+        trace=credentials.trace(target.credential, target.wish.credential, answers),
         installations=tuple(map(_installation, target.installations)),
         files=tuple(_file(role, fact) for role, fact in target.files.items()),
-        notes=tuple(
-            map(printable, (*target.notes, *target.credential.warnings, *planned.notes))
-        ),
+        notes=tuple(map(printable, _notes(look, plan))),
+        credential=plan.gate,
+        router=plan.router,
+        fingerprint=_fingerprint(target.credential, answers),
+        limits=plan.limits,
     )
+
+
+def _notes(look: Look, plan: Plan) -> Iterator[str]:
+    credential = plan.target.credential
+    yield from plan.target.notes
+    yield from credential.warnings
+    yield from plan.planned.notes
+    if plan.gate == INDETERMINATE and not plan.decided:
+        yield f"whether it has a key is decided at apply, which asks: {credential.cause}"
+    if plan.gate == CLOSED and (hint := credentials.hint(plan.target, look.facts.answers)):
+        yield hint
+
+
+def _fingerprint(credential: Credential, answers: Mapping[Question, Answer]) -> str:
+    """Of the key that the client would take; only to be compared with other hosts'."""
+    fact = answers.get(credential.source) if credential.source else None
+    return fact.fingerprint if isinstance(fact, PlaceFact) and credential.opens else ""
 
 
 def _install(client: str) -> str:
@@ -166,12 +219,5 @@ def _file(role: str, fact: FileFact) -> FileRow:
 def ask_loader(runner: Runner, plan: Plan) -> Loaded:
     """What the client's own loader makes of the files as planned (live, when in step)."""
     commands = plan.adapter.loaders(plan.target, plan.planned)
-    candidates = {fact.path: _unchanged(fact) for fact in plan.target.files.values()}
-    candidates |= {edit.file.path: edit for edit in plan.planned.edits}
-    done = tuple(check.run(runner, command, candidates) for command in commands)
+    done = tuple(check.run(runner, command, plan.candidates) for command in commands)
     return plan.adapter.loaded(plan.target, plan.planned, done)
-
-
-def _unchanged(fact: FileFact) -> FileEdit:
-    """The file as it is (no splice, so no dialect is ever asked for)."""
-    return FileEdit(fact, Dialect.JSON, (), fact.content or Sealed(b""), ())

@@ -91,6 +91,80 @@ class RouterRow:
     proxies: tuple[str, ...] = ()
 
 
+class TurnVerdict(enum.Enum):
+    """How a real turn was graded (closed list)."""
+
+    PASSED = "passed"
+    WRONG_MODEL = "wrong model or provider"
+    CATALOG = "catalog"
+    CREDENTIAL = "credential"
+    ROUTER = "router"
+    POLICY = "client policy"
+    CRASH = "client crash"
+    TIMEOUT = "timeout"
+    HARNESS = "no request was routed"
+    LOST = "capture lost"
+    """the answer of the host, or a part of it, did not come"""
+    SETUP = "not started"
+    """it failed before its dispatch, and is counted apart"""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRow:
+    """One piece of evidence of a turn: what had to be seen and what was. `holds` is None
+    where the client does not tell it; then `seen` says `unavailable`."""
+
+    name: str
+    wanted: str
+    seen: str
+    holds: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """One attempt at a turn. `seconds` is the client's wall clock on the host, which is
+    not the model's latency; `ran` tells which program it was, `through` which way it went
+    where the client has several."""
+
+    identity: str
+    alias: str
+    attempt: int
+    verdict: TurnVerdict
+    reason: str = ""
+    step: str = ""
+    checks: tuple[CheckRow, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+    ran: str = ""
+    through: str = ""
+    image: bool = False
+
+
+class GateState(enum.Enum):
+    """What is known of one gate (closed list)."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    OPEN = "open"
+    """it was to be proved and is not yet"""
+    UNAVAILABLE = "unavailable"
+    """this client on this host has no such thing"""
+    HELD = "held"
+    NOT_CHECKED = "not checked"
+    """outside this run"""
+
+
+@dataclass(frozen=True, slots=True)
+class GateRow:
+    """One thing to be proved for a target; `alias` where it is proved for each alias."""
+
+    gate: str
+    state: GateState
+    required: bool
+    alias: str = ""
+    detail: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class InstallationRow:
     """One installation of a client: how it is started, which version, its identity."""
@@ -168,6 +242,12 @@ class TargetResult:
     """of the key, salted for this run: it is compared between hosts and never shown"""
     shared_with: tuple[str, ...] = ()
     """other hosts that hold the same key"""
+    limits: str = ""
+    """what the files declare beside the wish: as wished, differ, or "" where not read"""
+    turns: tuple[TurnRow, ...] = ()
+    """every attempt at a turn, in order; none is dropped"""
+    gates: tuple[GateRow, ...] = ()
+    """the ledger: what of this target is proved"""
 
     @property
     def label(self) -> str:
@@ -237,6 +317,11 @@ class HostResult:
     """the bundles asked for, the newest first; those that went, after a prune"""
     recoveries: tuple[RecoveryRow, ...] = ()
     """interrupted transactions that `recover` found"""
+    later: Outcome | None = None
+    """what a second look came to where the host as a whole gave none (away, unknown); the
+    targets tell what was written before"""
+    writers: tuple[str, ...] = ()
+    """programs used on the host that are known to write the clients' files too"""
     seconds: float = 0.0
     bug: tuple[str, ...] = ()
     """the places a fault in fleetsync went through, without values"""
@@ -244,7 +329,10 @@ class HostResult:
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
         """The outcomes that count for the exit code."""
-        return (self.outcome,) if self.outcome else tuple(t.outcome for t in self.targets)
+        if self.outcome:
+            return (self.outcome,)
+        later = (self.later,) if self.later else ()
+        return (*(t.outcome for t in self.targets), *later)
 
 
 _ORDER = (
