@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,11 @@ def _graded(seen: Seen, done: Done = ENDED, turn: Turn = TURN) -> grading.Grade:
     return grade(Evidence(WISH, "read", turn, done, seen))
 
 
+def _without(name: str) -> Seen:
+    silent: Any = {name: None}    # Any: one field of several types
+    return replace(GOOD, **silent)
+
+
 def test_a_turn_that_shows_everything_passes() -> None:
     graded = _graded(GOOD)
     assert (graded.verdict, graded.reason) == (TurnVerdict.PASSED, "")
@@ -86,7 +92,7 @@ def test_without_any_one_check_a_bad_turn_would_pass(
     "name", ["provider", "router", "context_window", "fallback", "answered_as", "requested"]
 )
 def test_what_a_client_does_not_tell_is_unavailable_and_not_inferred(name: str) -> None:
-    graded = _graded(replace(GOOD, **{name: None}))
+    graded = _graded(_without(name))
     silent = [row for row in graded.checks if row.holds is None]
     assert graded.passed
     assert [row.seen for row in silent] == ["unavailable"]
@@ -94,7 +100,7 @@ def test_what_a_client_does_not_tell_is_unavailable_and_not_inferred(name: str) 
 
 @pytest.mark.parametrize("name", ["model", "text"])
 def test_a_turn_that_shows_no_model_or_no_text_cannot_pass(name: str) -> None:
-    assert _graded(replace(GOOD, **{name: None})).verdict is TurnVerdict.LOST
+    assert _graded(_without(name)).verdict is TurnVerdict.LOST
 
 
 @pytest.mark.parametrize(
