@@ -20,6 +20,7 @@ from fleetsync.outcome import HostResult, Outcome
 from fleetsync.probe import Salts
 from fleetsync.redact import words
 from fleetsync.remote import Remote
+from fleetsync.sharing import compared
 
 _OUTCOMES: tuple[tuple[type[FleetsyncError], Outcome], ...] = (
     (Away, Outcome.AWAY),
@@ -42,7 +43,8 @@ def run(
     stopped: Callable[[], bool] = lambda: False,
     connect: Connect | None = None,
 ) -> tuple[HostResult, ...]:
-    """Do every job, at most `workers` at a time; results in the order of `jobs`.
+    """Do every job, at most `workers` at a time; results in the order of `jobs`, each told
+    which other hosts hold its key.
 
     `started` and `finished` are called from worker threads, for progress only. Once
     `stopped` says so no further job is started; those are left out of the results. A
@@ -65,7 +67,15 @@ def run(
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
-    return tuple(result for result in results if result is not None)
+    return compared(
+        [result for result in results if result is not None],
+        {job.host.name: _account(job.host) for job in jobs},
+    )
+
+
+def _account(host: Host) -> tuple[str, str, int]:
+    """What a host's name leads to, as far as the inventory tells."""
+    return host.address.lower(), host.user, host.port
 
 
 def settle(job: Job, salts: Salts, connect: Connect) -> HostResult:

@@ -103,8 +103,9 @@ def envelope(report: Report) -> str:
 
 
 def _mapping(value: object) -> dict[str, object]:
+    """Every field but those that no repr shows either: they stay in this process."""
     assert is_dataclass(value)
-    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.repr}
 
 
 def _plain(value: object) -> object:

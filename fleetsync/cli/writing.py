@@ -13,6 +13,7 @@ from fleetsync.cli.selection import Selection
 from fleetsync.errors import UsageError
 from fleetsync.job import Approved
 from fleetsync.outcome import HostResult, Outcome
+from fleetsync.sharing import kept
 
 
 def need_terminal(command: str, selection: Selection, *, yes: bool, look: str) -> None:
@@ -52,7 +53,8 @@ def approved(host: HostResult) -> tuple[Approved, ...]:
 
 def final(seen: Conducted, done: Conducted) -> Conducted:
     """The last known result of every host; what was begun without answer is unknown."""
-    answers = {host.host: host for host in done.hosts}
+    before = {host.host: host for host in seen.hosts}
+    answers = {host.host: kept(before.get(host.host, host), host) for host in done.hosts}
     answers |= {name: _unknown(name) for name in done.begun}
     return Conducted(
         tuple(answers.get(host.host, host) for host in seen.hosts),
