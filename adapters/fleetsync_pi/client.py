@@ -29,8 +29,10 @@ from fleetsync.facts import (
 )
 
 from . import catalog, loader, router
-from .credential import Sources, Stored, api_key, environment, judge, variables
+from .credential import judge
 from .files import MODELS, SETTINGS, document
+from .keys import Stored, Written, written
+from .sources import Sources, environment
 from .versions import PACKAGES, RUNTIMES, Version, parse, too_old
 
 _AGENT_DIR = Variable("PI_CODING_AGENT_DIR")
@@ -43,16 +45,15 @@ class PiAdapter:
     name = "pi"
 
     def questions(self, wish: Wish, facts: Facts) -> frozenset[Question]:
-        """Both files, auth.json's entry, the variables, the installations."""
+        """Both files, auth.json's entry, the variables, a key in models.json, the installations."""
         directory = _directory(facts)
-        names = frozenset({wish.credential}) | _named(wish, facts, directory)
         return frozenset({
             _AGENT_DIR,
             _locate(wish),
             _read(directory, MODELS),
             _read(directory, SETTINGS),
             *Stored(directory, wish.provider).places,
-            *environment(wish, names),
+            *_named(wish, facts, directory),
         })
 
     def targets(self, wish: Wish, facts: Facts) -> tuple[Target, ...]:
@@ -139,12 +140,12 @@ def _file(facts: Facts, directory: str, role: str) -> FileFact:
     return files[0] if files else FileFact(f"{directory}/{role}.json", FileKind.ABSENT)
 
 
-def _api_key(fact: FileFact, provider: str) -> tuple[str | None, bool]:
+def _api_key(fact: FileFact, provider: str) -> tuple[Written | None, bool]:
     """The apiKey in models.json, and whether the file could be read for it."""
     try:
         found = document(fact, MODELS)
         known = found is not None or fact.kind is FileKind.ABSENT
-        return api_key(found, provider), known
+        return written(fact, found, provider), known
     except DocumentError:
         return None, False
 
@@ -155,12 +156,14 @@ def _sources(wish: Wish, facts: Facts, directory: str, models: FileFact) -> Sour
     return Sources(wish, facts, stored, models.path, key, readable)
 
 
-def _named(wish: Wish, facts: Facts, directory: str) -> frozenset[str]:
-    """The variables that this host's files name for the key."""
+def _named(wish: Wish, facts: Facts, directory: str) -> frozenset[Question]:
+    """The variables that this host's files name for the key, and a key in models.json."""
     key, _ = _api_key(_file(facts, directory, MODELS), wish.provider)
     auth = facts.answers.get(Stored(directory, wish.provider).key)
     named = {auth.detail} if isinstance(auth, PlaceFact) and _is_reference(auth) else set()
-    return variables(key) | named
+    names = frozenset({wish.credential, *named, *(key.variables if key else ())})
+    literal = {key.place} if key and key.place and key.may_be_key else set()
+    return frozenset({*environment(wish, names), *literal})
 
 
 def _is_reference(fact: PlaceFact) -> bool:

@@ -22,6 +22,7 @@ from fleetsync.facts import (
     PlaceKind,
     Question,
     Read,
+    Resolve,
     Sealed,
     Variable,
     VariableFact,
@@ -88,6 +89,8 @@ def answered(
                 return VariableFact(None, directory)
             case Place(PlaceKind.JSON):
                 return PlaceFact(Verdict.ABSENT)
+            case Place(PlaceKind.SPAN):
+                return PlaceFact(Verdict.RESOLVES, "f" * 12)
             case Place():
                 return PlaceFact(Verdict.RESOLVES if question.name in held else Verdict.ABSENT)
         raise AssertionError(question)
@@ -117,6 +120,21 @@ def test_the_ordinary_host_is_asked_once() -> None:
 def test_another_variable_in_the_file_is_asked_for() -> None:
     facts = answered(text=models("$OTHER_KEY"))
     assert Place(PlaceKind.LOGIN, "", "OTHER_KEY") in facts.answers
+
+
+@pytest.mark.parametrize(("api_key", "spans"), [(f"${NAME}", 0), ("a-real-looking-key", 1)])
+def test_a_key_in_the_file_is_judged_on_the_host(api_key: str, spans: int) -> None:
+    facts = answered(text=models(api_key))
+    asked = [q for q in facts.answers if isinstance(q, Place) and q.kind is PlaceKind.SPAN]
+    assert len(asked) == spans
+    assert target(text=models(api_key)).credential.opens
+
+
+def test_a_command_in_the_file_is_left_to_a_runner() -> None:
+    credential = target(text=models("!pass show router")).credential
+    (asked,) = credential.asks
+    assert isinstance(asked, Resolve)
+    assert asked.place.where == "/home/u/.pi/agent/models.json"
 
 
 def test_another_agent_directory_is_read_and_said() -> None:

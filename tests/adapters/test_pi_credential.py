@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from fleetsync.adapter import Credential, Wish
 from fleetsync.catalog import Alias, Policy
-from fleetsync.facts import Facts, Place, PlaceFact, PlaceKind, Question, Verdict
-from fleetsync_pi.credential import Sources, Stored, judge, variables
+from fleetsync.facts import Answer, Facts, Place, PlaceFact, PlaceKind, Question, Resolve, Verdict
+from fleetsync_pi.credential import judge
+from fleetsync_pi.keys import Stored, Written
+from fleetsync_pi.sources import Sources
 from fleetsync_pi.versions import parse
 
 OLD, MIDDLE, NEW = "0.73.1", "0.78.0", "1.6.0"
 NAME = "ROUTER_API_KEY"
 ALIAS = Alias(name="llm.primary", context_window=8, max_output_tokens=4)
 AUTH = Stored("~/.pi/agent", "anvil")
+MODELS = "~/.pi/agent/models.json"
+SPAN = Place(PlaceKind.SPAN, MODELS, "9,9,0")
 
 
 def gate(
@@ -30,12 +35,18 @@ def gate(
     says: str = "api_key",
     scope: str = "persistent",
     readable: bool = True,
+    span: PlaceFact | None = None,
+    place: Place | None = SPAN,
+    printed: PlaceFact | None = None,
+    prints: Mapping[PlaceKind, str] | None = None,
 ) -> Credential:
     policy = Policy.model_validate({"credential_scope": scope})
     wish = Wish("pi", "anvil", "https://r/v1", NAME, (ALIAS,), frozenset(), policy)
     auth = auth or PlaceFact(Verdict.ABSENT)
+    prints = prints or {}
+    key = None if api_key is None else Written(api_key, place)
     whole = Verdict.ABSENT if auth.verdict is Verdict.ABSENT else Verdict.MALFORMED
-    answers: dict[Question, PlaceFact] = {
+    answers: dict[Question, Answer] = {
         AUTH.entry: PlaceFact(entry or whole),
         AUTH.kind: PlaceFact(Verdict.PLACEHOLDER, detail=says),
         AUTH.key: auth,
@@ -44,14 +55,18 @@ def gate(
         PlaceKind.SESSION: session, PlaceKind.LOGIN: login, PlaceKind.INTERACTIVE: interactive,
     }
     for kind, held in shells.items():
-        for name in {NAME, *(held or {}), *variables(api_key)}:
+        for name in {NAME, *(held or {}), *(key.variables if key else ())}:
             verdict = (held or {}).get(name, Verdict.ABSENT)
-            answers[Place(kind, "", name)] = PlaceFact(verdict)
+            answers[Place(kind, "", name)] = PlaceFact(verdict, prints.get(kind, ""))
+    if span is not None:
+        answers[SPAN] = span
+    facts = Facts(None, answers)
+    if printed is not None:
+        commands = (Resolve(SPAN), Resolve(AUTH.key))
+        facts = Facts(None, {**answers, **dict.fromkeys(commands, printed)})
     parsed = parse(version)
     assert parsed is not None
-    models = "~/.pi/agent/models.json"
-    sources = Sources(wish, Facts(None, answers), AUTH, models, api_key, readable)
-    return judge(sources, parsed)
+    return judge(Sources(wish, facts, AUTH, MODELS, key, readable), parsed)
 
 
 SET = {NAME: Verdict.RESOLVES}
@@ -71,11 +86,15 @@ OPEN = [
     (OLD, "a-real-looking-key", {}),
     (OLD, "abc", {"auth": PlaceFact(Verdict.RESOLVES)}),
     (OLD, "abc", {"auth": PlaceFact(Verdict.RESOLVES, detail="holds a $")}),
+    (OLD, "!pass router", {"printed": PlaceFact(Verdict.RESOLVES)}),
+    (NEW, "!pass router", {"printed": PlaceFact(Verdict.RESOLVES)}),
+    (NEW, None, {"auth": PlaceFact(Verdict.COMMAND), "printed": PlaceFact(Verdict.LOOSE)}),
 ]
 
 CLOSED = [
     (NEW, f"${NAME}", {}, "has no value where Pi would see it"),
     (NEW, f"${NAME}", {"login": {NAME: Verdict.EMPTY}}, "has no value"),
+    (NEW, f"${NAME}", {"login": {NAME: Verdict.EMPTY}, "session": SET}, "has no value"),
     (NEW, f"${NAME}", {"interactive": SET}, "has no value"),
     (NEW, f"${NAME}", {"login": {NAME: Verdict.UNKNOWN}}, "cannot be told"),
     (NEW, "pre-$A_A-$B_B", {"login": {"A_A": Verdict.RESOLVES}}, "names B_B"),
@@ -87,7 +106,13 @@ CLOSED = [
     (NEW, "", {}, "it is empty"),
     (NEW, "changeme", {}, "placeholder"),
     (NEW, "<your key>", {}, "placeholder"),
-    (NEW, "!pass router", {}, "indeterminate"),
+    (NEW, "a-real-looking-key", {"span": PlaceFact(Verdict.PLACEHOLDER)}, "it is placeholder"),
+    (NEW, "key in words", {"span": PlaceFact(Verdict.MALFORMED)}, "it is malformed"),
+    (NEW, "!pass router", {}, "indeterminate until it is run"),
+    (NEW, "!pass router", {"place": None}, "whose spelling only Pi reads"),
+    (NEW, "!pass router", {"printed": PlaceFact(Verdict.EMPTY)}, "gives no key: empty"),
+    (NEW, "!pass router", {"printed": PlaceFact(Verdict.UNKNOWN, detail="no answer in 10 s")},
+     "gives no key: unknown (no answer in 10 s)"),
     (NEW, None, {}, "neither auth.json nor models.json"),
     (NEW, None, {"login": SET}, "neither auth.json nor models.json"),
     (NEW, "good-literal-key", {"auth": PlaceFact(Verdict.REFERENCE, detail="GONE")}, "GONE"),
@@ -147,11 +172,89 @@ def test_a_piece_of_a_key_is_not_taken_for_a_variables_name(
     version: str, set_there: Verdict
 ) -> None:
     shown = gate(version, "abc$hunter2x", login={"hunter2x": set_there})
-    assert "hunter2x" not in repr(shown)
+    assert "hunter2x" not in repr(replace(shown, variables=()))
 
 
 def test_a_loose_secret_file_is_warned_about() -> None:
     loose = PlaceFact(Verdict.RESOLVES, detail="readable by others (0644)")
     assert gate(NEW, None, auth=loose).warnings == (
         "~/.pi/agent/auth.json anvil.key is readable by others",
+    )
+
+
+LOGIN, SESSION = Place(PlaceKind.LOGIN, "", NAME), Place(PlaceKind.SESSION, "", NAME)
+FOUND = PlaceFact(Verdict.RESOLVES, "f" * 12)
+
+SOURCES = [
+    (NEW, None, {"auth": FOUND}, AUTH.key, ()),
+    (NEW, f"${NAME}", {"login": SET, "session": SET}, LOGIN, (LOGIN,)),
+    (NEW, f"${{{NAME}}}", {"session": SET}, SESSION, (SESSION,)),
+    (OLD, NAME, {"login": SET}, LOGIN, (LOGIN,)),
+    (NEW, None, {"auth": PlaceFact(Verdict.REFERENCE, detail=NAME), "login": SET}, LOGIN, (LOGIN,)),
+    (NEW, f"pre-${NAME}", {"login": SET}, None, (LOGIN,)),
+    (NEW, f"${NAME}", {}, None, ()),
+    (NEW, "a-real-looking-key", {"span": FOUND}, SPAN, ()),
+    (NEW, "a-real-looking-key", {"span": PlaceFact(Verdict.UNKNOWN)}, None, ()),
+    (NEW, "has$$escapes", {"span": FOUND}, None, ()),
+    (OLD, "has$$escapes", {"span": FOUND}, SPAN, ()),
+    (NEW, "!pass router", {"printed": FOUND}, Resolve(SPAN), ()),
+    (NEW, None, {"auth": PlaceFact(Verdict.COMMAND), "printed": FOUND}, Resolve(AUTH.key), ()),
+]
+
+
+@pytest.mark.parametrize(("version", "api_key", "held", "source", "given"), SOURCES)
+def test_the_host_is_told_where_it_finds_the_key_itself(
+    version: str, api_key: str | None, held: dict[str, object],
+    source: Place | Resolve | None, given: tuple[Place, ...],
+) -> None:
+    credential = gate(version, api_key, **held)  # type: ignore[arg-type]
+    assert credential.source == source
+    assert credential.variables == tuple((place.name, place) for place in given)
+
+
+@pytest.mark.parametrize(
+    ("api_key", "auth", "asked"),
+    [
+        ("!pass router", None, Resolve(SPAN)),
+        (None, PlaceFact(Verdict.COMMAND), Resolve(AUTH.key)),
+        ("a-real-looking-key", PlaceFact(Verdict.COMMAND), Resolve(AUTH.key)),
+    ],
+)
+def test_a_command_is_asked_for_where_one_may_run(
+    api_key: str | None, auth: PlaceFact | None, asked: Resolve
+) -> None:
+    credential = gate(NEW, api_key, auth=auth)
+    assert credential.pends
+    assert credential.asks == {asked}
+    assert not gate(NEW, api_key, auth=auth, printed=FOUND).pends
+
+
+@pytest.mark.parametrize("version", [OLD, NEW])
+def test_what_auth_json_hides_is_said(version: str) -> None:
+    trace = gate(version, "a-real-looking-key", auth=FOUND, span=FOUND).trace
+    assert [(look.place, look.fact.verdict, look.fact.detail) for look in trace] == [
+        ("~/.pi/agent/auth.json anvil.key", Verdict.RESOLVES, ""),
+        ("~/.pi/agent/models.json apiKey", Verdict.SHADOWED, "auth.json"),
+    ]
+
+
+def test_what_the_login_shell_overrides_is_shadowed_by_it() -> None:
+    trace = gate(NEW, f"${NAME}", session=SET, login={NAME: Verdict.EMPTY}).trace
+    assert [(look.fact.verdict, look.fact.detail) for look in trace[2:]] == [
+        (Verdict.SHADOWED, "the login shell's, which is empty"), (Verdict.EMPTY, ""),
+    ]
+
+
+def test_two_values_of_one_variable_are_warned_about() -> None:
+    prints = {PlaceKind.SESSION: "a" * 12, PlaceKind.LOGIN: "b" * 12}
+    (warning,) = gate(NEW, f"${NAME}", session=SET, login=SET, prints=prints).warnings
+    assert warning.startswith(f"{NAME} has one value in the login shell and another elsewhere")
+    same = dict.fromkeys(prints, "a" * 12)
+    assert gate(NEW, f"${NAME}", session=SET, login=SET, prints=same).warnings == ()
+
+
+def test_a_key_in_a_file_that_others_read_is_warned_about() -> None:
+    loose = PlaceFact(Verdict.RESOLVES, "f" * 12, "readable by others (0644)")
+    assert gate(NEW, "a-real-looking-key", span=loose).warnings == (
+        "~/.pi/agent/models.json apiKey is readable by others",
     )
