@@ -5,7 +5,9 @@ A client's situations stand in `situations/CLIENT.toml`, one table each, named b
     gate      what a preview must say: open, closed, indeterminate
     resolved  what apply must say of an indeterminate one, its command run: open, closed
     says      words that must stand in the cause, the step, the warnings or the trace
-    router    what the router must see of the client itself, started as it is on this host
+    router    what the router must see of the client itself, started as it is on this host:
+              accepted, 401, literal (a reference or a placeholder in a key's place),
+              no request
     proof     what the proof at the router must say, with the key that the host found
     plant     files below the host's home; `@RIGHT@` stands for the key that the router
               takes, `@WRONG@` for one that it does not, `@URL@` for the router's address
@@ -22,10 +24,12 @@ import pickle
 import secrets
 import threading
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from fleetsync.testing.router import KeyVerdict, StandInRouter
 
 GATES = ("open", "closed", "indeterminate")
 ROUTER = ("accepted", "401", "literal", "no request")
@@ -104,15 +108,14 @@ def _situation(name: str, row: dict[str, Any]) -> Situation:
     return Situation(name, gate, resolved, says, router, proof, plant, row)
 
 
-def sent(keys: Keys, sent: Iterable[str | None]) -> str:
-    """What a router saw of a client, in the table's words: `sent` are the bearer keys of
-    the requests for a turn, None where a request had none."""
-    found = set(sent)
-    if not found:
+def observed(router: StandInRouter) -> str:
+    """What the router saw of a client's turns since its log was last cleared."""
+    keys = {turn.key for turn in router.turns()}
+    if not keys:
         return "no request"
-    if found == {keys.right}:
+    if keys == {KeyVerdict.RIGHT}:
         return "accepted"
-    return "401" if found == {keys.wrong} else "literal"
+    return "literal" if KeyVerdict.LITERAL in keys else "401"
 
 
 class Watch:
