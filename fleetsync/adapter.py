@@ -227,13 +227,15 @@ class Loaded:
     """What the client's own loader made of the candidate.
 
     `reason` says why it does not agree; it holds no text of the client's files. `pending`
-    says why a running client does not use the files yet, though its loader agrees.
+    says why a running client does not use the files yet, though its loader agrees;
+    `applied` tells whether one does, None where none runs or it was not asked.
     """
 
     agrees: bool
     reason: str = ""
     notes: tuple[str, ...] = ()
     pending: str = ""
+    applied: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
