@@ -1,0 +1,108 @@
+"""`smoke`: one bounded real turn through each client, graded, on record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fleetsync import receipt
+from fleetsync.cli.answers import ending, report
+from fleetsync.cli.conduct import Conducted, conduct
+from fleetsync.cli.options import Options
+from fleetsync.cli.output import Output, Report
+from fleetsync.cli.record import recorded
+from fleetsync.cli.selection import Selection
+from fleetsync.cli.turns import counts, turned
+from fleetsync.errors import UsageError
+from fleetsync.gates import all_targets_verified
+from fleetsync.job import Job, Step, Turns
+
+IMAGE_CAP = 4 * 1024 * 1024
+"""Bytes of an image beyond which a turn would test the router's limits instead."""
+_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the operator asks of the turns: aliases besides each target's default, an
+    image with the text that it shows, seconds and retries."""
+
+    aliases: tuple[str, ...] = ()
+    image: Path | None = None
+    expect: str = ""
+    seconds: int = 90
+    retries: int = 1
+
+
+def smoke(selection: Selection, options: Options, output: Output, wanted: Wanted) -> Report:
+    """Take the turns, show what they prove, keep a receipt.
+
+    Raises UsageError for an alias that no host has, an image that is none, and where the
+    receipt cannot be kept.
+    """
+    turns = _turns(selection, wanted)
+    jobs = jobs_of(selection, turns)
+    with recorded("smoke", selection, Conducted(()), writes=bool(jobs)) as record:
+        done = conduct(jobs, workers=options.workers, output=output, quiet=options.quiet)
+        made = report("smoke", selection, done, drift_is_3=True)
+        record.end(made, done, done)
+    made = replace(made, all_targets_verified=all_targets_verified(done.hosts))
+    show(done, options, output)
+    if record.path:
+        output.answer(f"receipt: {record.path}")
+    return record.reported(made)
+
+
+def show(done: Conducted, options: Options, output: Output) -> None:
+    """Print every turn, the gates and the counts."""
+    output.answer(
+        *turned(done.hosts, quiet=options.quiet, verbose=options.verbose, paint=output.paint),
+        *ending(done),
+        *counts(done.hosts),
+    )
+
+
+def jobs_of(
+    selection: Selection, turns: Turns, names: Sequence[str] | None = None
+) -> list[Job]:
+    """A job for each host, each with a journal of its own beside the receipts."""
+    stem = f"{receipt.compact(receipt.now())}-{selection.run.identity}"
+    return [
+        replace(job, turns=replace(turns, journal=(
+            str(selection.receipts), f"{stem}-{job.host.name}"
+        )))
+        for job in selection.jobs(Step.SMOKE, names)
+    ]
+
+
+def _turns(selection: Selection, wanted: Wanted) -> Turns:
+    aliases = tuple(dict.fromkeys((*selection.smoke, *wanted.aliases)))
+    known = {alias.name for _, wishes in selection.wishes for w in wishes for alias in w.aliases}
+    for name in wanted.aliases:
+        if name not in known:
+            raise UsageError(
+                f"no selected host has the alias {name!r}",
+                f"the selected hosts have {', '.join(sorted(known)) or 'none'}",
+            )
+    return Turns(aliases, wanted.seconds, wanted.retries, *_image(wanted))
+
+
+def _image(wanted: Wanted) -> tuple[bytes, str]:
+    if wanted.image is None:
+        if wanted.expect:
+            raise UsageError("--expect says what an image shows, and there is no --image")
+        return b"", ""
+    if not wanted.expect:
+        raise UsageError(
+            "--image needs --expect", "say with --expect TEXT which text the image shows"
+        )
+    try:
+        data = wanted.image.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{wanted.image}: {error.strerror}") from error
+    if not data.startswith(_IMAGES):
+        raise UsageError(f"{wanted.image} is no PNG or JPEG")
+    if len(data) > IMAGE_CAP:
+        raise UsageError(f"{wanted.image} has {len(data)} bytes; at most {IMAGE_CAP} are sent")
+    return data, wanted.expect

@@ -1,0 +1,19 @@
+# What is left of a run whose answer was lost: its processes by their tag, its scratch
+# directory by its name. Needs bounded.sh.
+
+# fs_settle RUN: end what lives of it, remove its directory, and say what there was:
+# processes ended, whether there was a directory (0 or 1), processes that are still there.
+fs_settle() {
+    fs_run=$1 fs_child='' fs_had=0
+    fs_sweep
+    case ${TMPDIR-} in
+    /*) fs_room=${TMPDIR%/}/fleetsync-$1 ;;
+    *) fs_room=/tmp/fleetsync-$1 ;;
+    esac
+    # A link of that name is somebody else's: only a directory of our own is removed.
+    if [ -d "$fs_room" ] && [ ! -L "$fs_room" ] && [ -O "$fs_room" ]; then
+        fs_had=1
+        rm -rf "$fs_room"
+    fi
+    fs_say SETTLED "$fs_swept" "$fs_had" "$(fs_tagged | grep -c .)"
+}

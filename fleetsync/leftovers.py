@@ -1,0 +1,42 @@
+"""Settle turns whose answer was lost: prove first that nothing of them lives on the host.
+
+A lost turn is never sent again by itself. What it came to stays unknown, and is on
+record as that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fleetsync import journal
+from fleetsync.journal import Unsettled
+from fleetsync.outcome import TurnVerdict
+from fleetsync.remote import Call, Runner
+
+
+def required(found: Sequence[Unsettled]) -> Iterator[str]:
+    """What every other command says of them, a line each."""
+    return (f"{one.told}: recovery required" for one in found)
+
+
+def settle(runner: Runner, found: Sequence[Unsettled]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Settle each of them: what was done, and what is still to be settled, a line each.
+
+    Raises HostError, and ConfigError where a journal cannot be written.
+    """
+    done, left = [], []
+    for one in found:
+        (record,) = runner.call((Call("fs_settle", (one.dispatch.identity,)),))
+        ended, had, living = map(int, record.fields)
+        if living:
+            left.append(f"{one.told}: {living} of its processes cannot be ended")
+            continue
+        journal.settle(one, TurnVerdict.LOST.value)
+        done.append(f"{one.told}: settled as lost ({_found(ended, had)})")
+    return tuple(done), tuple(left)
+
+
+def _found(ended: int, had: int) -> str:
+    told = [f"{ended} of its processes were ended"] if ended else []
+    told += ["its scratch directory was removed"] if had else []
+    return " and ".join(told) or "nothing of it was left on the host"
