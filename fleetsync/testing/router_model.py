@@ -141,14 +141,15 @@ def chat(body: Mapping[str, object]) -> Asked:
     """A request for chat completions."""
     messages = tuple(_mappings(body.get("messages")))
     users = [message for message in messages if message.get("role") == "user"]
+    gave = [message.get("content") for message in messages if message.get("role") == "tool"]
     options = body.get("stream_options")
     return Asked(
         model=str(body.get("model", "")),
         stream=body.get("stream") is True,
         include_usage=isinstance(options, Mapping) and options.get("include_usage") is True,
         prompts=tuple(_text(user.get("content")) for user in users),
-        results=tuple(_text(m.get("content")) for m in messages if m.get("role") == "tool"),
-        images=sum(_images(user.get("content")) for user in users),
+        results=tuple(map(_text, gave)),
+        images=sum(map(_images, [*(user.get("content") for user in users), *gave])),
         tools=tuple(_tools(tool.get("function") for tool in _mappings(body.get("tools")))),
     )
 
@@ -159,14 +160,14 @@ def responses(body: Mapping[str, object]) -> Asked:
     items = ({"role": "user", "content": given},) if isinstance(given, str) else given
     messages = tuple(_mappings(items))
     users = [message for message in messages if message.get("role") == "user"]
-    outputs = [m for m in messages if m.get("type") == "function_call_output"]
+    gave = [m.get("output") for m in messages if m.get("type") == "function_call_output"]
     return Asked(
         model=str(body.get("model", "")),
         stream=body.get("stream") is True,
         include_usage=True,
         prompts=tuple(_text(user.get("content")) for user in users),
-        results=tuple(_text(message.get("output")) for message in outputs),
-        images=sum(_images(user.get("content")) for user in users),
+        results=tuple(map(_text, gave)),
+        images=sum(map(_images, [*(user.get("content") for user in users), *gave])),
         tools=tuple(_tools(_mappings(body.get("tools")))),
     )
 
