@@ -27,9 +27,11 @@ from fleetsync.outcome import (
     FileRow,
     HostResult,
     InstallationRow,
+    RouterRow,
+    RouterVerdict,
     TargetResult,
 )
-from fleetsync.plan import CLOSED, INDETERMINATE, Plan, plans
+from fleetsync.plan import CLOSED, INDETERMINATE, OPEN, Plan, plans
 from fleetsync.probe import Salts, ask, probe
 from fleetsync.redact import printable
 from fleetsync.remote import Reader, Runner
@@ -186,8 +188,29 @@ def _notes(look: Look, plan: Plan) -> Iterator[str]:
     yield from plan.planned.notes
     if plan.gate == INDETERMINATE and not plan.decided:
         yield f"whether it has a key is decided at apply, which asks: {credential.cause}"
+    if plan.router and plan.gate == OPEN:
+        yield from _router_notes(plan.router)
     if plan.gate == CLOSED and (hint := credentials.hint(plan.target, look.facts.answers)):
         yield hint
+
+
+def _router_notes(row: RouterRow) -> Iterator[str]:
+    """What leaves it open whether the router takes the key. A rejection refuses instead."""
+    detail = f" ({row.detail})" if row.detail else ""
+    told = {
+        RouterVerdict.UNREACHABLE: f"the host does not reach {row.url}{detail}: its key is "
+        "not proved",
+        RouterVerdict.NOT_A_ROUTER: f"{row.url} does not answer as a router does{detail}: the "
+        "host's key is not proved",
+        RouterVerdict.ALIAS_MISSING: f"{row.url} takes the host's key and does not list "
+        f"{', '.join(row.missing)}",
+        RouterVerdict.NOT_CHECKED: f"{row.url} was not asked whether it takes the host's "
+        f"key{detail}",
+    }
+    if row.verdict in told:
+        yield told[row.verdict]
+    if row.proxies and row.verdict is not RouterVerdict.ACCEPTED:
+        yield f"on the way to it the host's {', '.join(row.proxies)} applied"
 
 
 def _fingerprint(credential: Credential, answers: Mapping[Question, Answer]) -> str:

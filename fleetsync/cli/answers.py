@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from fleetsync.cli.conduct import Conducted, conduct
 from fleetsync.cli.failure import bug
@@ -10,7 +11,7 @@ from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Problem, Report, cell
 from fleetsync.cli.render import blocks, summary
 from fleetsync.cli.selection import Selection
-from fleetsync.job import Order, Step
+from fleetsync.job import Order, Proof, Step
 from fleetsync.outcome import HostResult, Outcome, exit_code
 
 DECLINED = 2
@@ -27,10 +28,19 @@ _STATUS = {
 
 
 def look(
-    step: Step, selection: Selection, options: Options, output: Output, order: Order | None = None
+    step: Step,
+    selection: Selection,
+    options: Options,
+    output: Output,
+    order: Order | None = None,
+    *,
+    proof: Proof = Proof.NONE,
+    deep: bool = False,
 ) -> Conducted:
     """Do a step that writes nothing on all selected hosts."""
-    jobs = selection.jobs(step, order=order)
+    jobs = [
+        replace(job, proof=proof, deep=deep) for job in selection.jobs(step, order=order)
+    ]
     return conduct(jobs, workers=options.workers, output=output, quiet=options.quiet)
 
 

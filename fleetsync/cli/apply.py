@@ -16,7 +16,7 @@ from fleetsync.cli.render import notes, question, results, writable
 from fleetsync.cli.selection import Selection
 from fleetsync.cli.writing import agreed, approved, declined, final, need_terminal
 from fleetsync.errors import UsageError
-from fleetsync.job import Step
+from fleetsync.job import Proof, Step
 from fleetsync.outcome import HostResult, Outcome
 
 
@@ -28,11 +28,13 @@ def apply(
     yes: bool,
     again: bool = False,
     check_after: float = 0,
+    offline: bool = False,
 ) -> Report:
     """Show what would change, ask, write it, and keep a receipt.
 
     `again` allows a generation that was taken back; `check_after` (seconds) looks again
-    that long after the write. Raises UsageError where nobody could answer the question.
+    that long after the write; `offline` has no host ask the router about its key. Raises
+    UsageError where nobody could answer the question.
     """
     need_terminal("apply", selection, yes=yes, look="preview")
     withdrawal = withdrawn.find(selection.receipts, selection.run.generation)
@@ -48,8 +50,9 @@ def apply(
         show(seen, options, output)
     if ready and not yes and not agreed(tuple(question(seen.hosts)), output):
         return declined(report("apply", selection, seen))
+    proof = Proof.OFFLINE if offline else Proof.ASK
     with recorded("apply", selection, seen, writes=bool(ready)) as record:
-        done = _write(ready, seen.hosts, selection, options, output)
+        done = _write(ready, seen.hosts, selection, options, output, proof)
         last, later = final(seen, done), None
         if check_after:
             last, later = check(last, selection, options, output, seconds=check_after)
@@ -60,7 +63,8 @@ def apply(
     if ready or briefly:
         told = frozenset() if briefly else notes(seen.hosts)
         output.answer(
-            *results(last.hosts, quiet=options.quiet, told=told, paint=output.paint),
+            *results(last.hosts, quiet=options.quiet, told=told, before=seen.hosts,
+                     paint=output.paint),
             *ending(last),
         )
     if record.path:
@@ -76,9 +80,10 @@ def _write(
     selection: Selection,
     options: Options,
     output: Output,
+    proof: Proof,
 ) -> Conducted:
     jobs = [
-        replace(job, approved=approved(host))
+        replace(job, approved=approved(host), proof=proof)
         for job in selection.jobs(Step.APPLY, ready)
         for host in seen
         if host.host == job.host.name

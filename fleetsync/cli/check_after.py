@@ -58,7 +58,7 @@ def _written(host: HostResult) -> tuple[Approved, ...]:
 def _host(host: HostResult, again: HostResult, seconds: float) -> HostResult:
     if again.outcome:
         note = f"not looked at again: {again.outcome.value}: {again.reason}"
-        return replace(host, notes=(*host.notes, note))
+        return replace(host, notes=(*host.notes, note), later=again.outcome)
     found = {target.label: target for target in again.targets}
     return replace(host, targets=tuple(
         _target(target, found.get(target.label), seconds) for target in host.targets

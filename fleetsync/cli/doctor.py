@@ -1,31 +1,40 @@
-"""What doctor says of a host: all that was found, and one next step for each target."""
+"""What doctor says of a host: a sheet for it and for each target, with one next step each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from fleetsync.cli.output import Paint, cell, plain
+from fleetsync.cli.output import Paint, cell, plain, table
 from fleetsync.cli.render import (
     Entry,
+    changes,
     entries,
     files,
     headlines,
     installations,
     loader,
     next_step,
+    router,
     trace,
 )
-from fleetsync.outcome import AccountRow, HostResult, Outcome, TargetResult
+from fleetsync.inventory import Host
+from fleetsync.outcome import AccountRow, HostResult, Outcome, RouterVerdict, TargetResult
 
 Command: TypeAlias = Callable[[str, Sequence[str]], str]
 """Spells a command for some hosts as it is to be typed, with the options of this run."""
 
 
 def examination(
-    hosts: Sequence[HostResult], command: Command, *, quiet: bool, paint: Paint = plain
+    hosts: Sequence[HostResult],
+    command: Command,
+    *,
+    quiet: bool,
+    paint: Paint = plain,
+    known: Mapping[str, Host] | None = None,
 ) -> Iterator[str]:
-    """Every host; with `quiet` only the headlines of what is not in step."""
+    """Every host; with `quiet` only the headlines of what is not in step. `known` is what
+    the inventory tells of hosts that could not be looked at."""
     for host in hosts:
         found = entries(host)
         if quiet:
@@ -34,7 +43,18 @@ def examination(
         yield from _host(host)
         for entry, line in zip(found, headlines(found, paint), strict=True):
             yield line
-            yield from _findings(entry, command)
+            yield from _findings(entry, host, command)
+        if host.outcome and known and host.host in known:
+            yield _listed(known[host.host])
+    if len(hosts) > 1 and not quiet:
+        yield from keys(hosts)
+
+
+def _listed(host: Host) -> str:
+    user = f", user {host.user}" if host.user else ""
+    clients = ", ".join(host.clients) or "none"
+    return f"  known   from the inventory alone: address {cell(host.address)}{cell(user)}, " \
+        f"clients {cell(clients)}"
 
 
 def _host(host: HostResult) -> Iterator[str]:
@@ -43,6 +63,8 @@ def _host(host: HostResult) -> Iterator[str]:
         yield from _account(host.account)
     elif host.outcome is None:
         yield f"{cell(host.host)}  reachable in {host.seconds:.1f} s"
+    if host.outcome is None:
+        yield from _writers(host)
     yield from (f"  interrupted transaction: {cell(line)}" for line in host.interrupted)
     if host.outcome is None:
         yield from (f"  note: {cell(note)}" for note in host.notes)
@@ -58,15 +80,29 @@ def _account(account: AccountRow) -> Iterator[str]:
         yield f"  state   {cell(account.state)}{last}{locked}"
 
 
-def _findings(entry: Entry, command: Command) -> Iterator[str]:
+def _writers(host: HostResult) -> Iterator[str]:
+    """Who else writes the clients' files there."""
+    ours = host.account.last_writer if host.account else ""
+    others = f"used here and known to write such files: {', '.join(host.writers)}"
+    told = "; ".join(filter(None, (ours, others if host.writers else "")))
+    if told:
+        yield f"  writers {cell(told)}"
+
+
+def _findings(entry: Entry, host: HostResult, command: Command) -> Iterator[str]:
     yield from (f"  {cell(line)}" for line in entry.reason.split("\n")[1:])
+    yield from next_step(_step(entry, host, command))
     if entry.target:
         yield from _target(entry.target)
     yield from (f"  note: {cell(note)}" for note in entry.notes)
-    yield from next_step(entry.step or _step(entry, command))
 
 
 def _target(target: TargetResult) -> Iterator[str]:
+    if target.credential:
+        yield f"  credential  {cell(target.credential)}"
+    yield from trace(target.trace)
+    yield from router(target)
+    yield from _limits(target)
     yield from installations(target.installations)
     yield from (
         f"  interpreter of {cell(row.launcher)}: {cell(row.interpreter)} "
@@ -76,13 +112,26 @@ def _target(target: TargetResult) -> Iterator[str]:
     )
     yield from files(target.files)
     yield from loader(target)
-    yield from trace(target.trace)
 
 
-def _step(entry: Entry, command: Command) -> str:
+def _limits(target: TargetResult) -> Iterator[str]:
+    """What the client's files declare beside what is wished."""
+    if target.changes:
+        yield "  limits  declared -> wished:"
+        yield from changes(target.changes, "    ")
+    elif target.credential:
+        yield f"  limits  {target.limits or 'not known'}"
+
+
+def _step(entry: Entry, host: HostResult, command: Command) -> str:
+    """The one thing to do next."""
+    if host.interrupted:
+        return command("recover", (entry.host,))
+    if entry.step:
+        return entry.step
     match entry.outcome:
         case Outcome.IN_STEP:
-            return "nothing to do"
+            return _open_end(entry, command) or "nothing to do"
         case Outcome.DRIFT:
             return command("preview", (entry.host,))
         case Outcome.HELD:
@@ -92,3 +141,41 @@ def _step(entry: Entry, command: Command) -> str:
             return f"see that it is on and its SSH server reachable, then: {again}"
         case _:
             return command("preview", ("-v", entry.host))
+
+
+def _open_end(entry: Entry, command: Command) -> str:
+    """What a target in step leaves to do: what the router said, or a key that is shared."""
+    row = entry.target.router if entry.target else None
+    again = command("doctor", (entry.host,))
+    match row.verdict if row else None:
+        case RouterVerdict.UNREACHABLE:
+            return f"let the host reach the router (name, route, firewall, proxy), then: {again}"
+        case RouterVerdict.NOT_A_ROUTER:
+            return f"correct base_url in the inventory, or what answers there, then: {again}"
+        case RouterVerdict.ALIAS_MISSING:
+            return f"have the router serve them, or take them out of the catalog, then: {again}"
+    if entry.target and entry.target.shared_with:
+        client = entry.target.client
+        return f"give the host a key of its own: fleetsync credential set {entry.host} " \
+            f"--client {client}"
+    return ""
+
+
+def keys(hosts: Sequence[HostResult]) -> Iterator[str]:
+    """One table of all keys: whether each client finds one, what the router said to it,
+    and which other hosts hold the same. Held hosts were not asked and are left out."""
+    rows = [row for host in hosts for row in _key_rows(host)]
+    if rows:
+        yield "router keys:"
+        yield from table([("host", "target", "credential", "router", "shared with"), *rows], "  ")
+
+
+def _key_rows(host: HostResult) -> Iterator[tuple[str, str, str, str, str]]:
+    if host.outcome and host.outcome is not Outcome.HELD:
+        yield host.host, "", f"not known: {host.outcome.value}", "", ""
+    for target in host.targets:
+        row = target.router
+        yield (
+            host.host, target.label, target.credential or target.outcome.value,
+            row.verdict.value if row else "", ", ".join(target.shared_with),
+        )

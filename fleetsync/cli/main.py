@@ -98,6 +98,9 @@ def _not_empty(context: click.Context, option: click.Parameter, value: str) -> s
 
 _DEFAULT = click.core.ParameterSource.DEFAULT
 _yes = click.option("--yes", is_flag=True, help="Do not ask.")
+_offline = click.option(
+    "--offline", is_flag=True, help="Do not have the hosts ask the router about their keys."
+)
 _bundle = click.option(
     "--bundle", metavar="ID", default="", callback=_not_empty, help="This bundle of the host."
 )
@@ -127,14 +130,19 @@ def _carry_out(
 @fleetsync.command(short_help="Show what apply would change; change nothing")
 @_hosts
 @click.option("--exit-code", "drift_is_3", is_flag=True, help="End with 3 where a host drifted.")
+@click.option("--prove", is_flag=True,
+              help="Have each host ask the router whether it takes the host's key.")
+@_offline
 @click.pass_context
-def preview(context: click.Context, hosts: tuple[str, ...], drift_is_3: bool) -> int:
+def preview(
+    context: click.Context, hosts: tuple[str, ...], drift_is_3: bool, prove: bool, offline: bool
+) -> int:
     """Show what apply would change, and who is refused and why. Changes nothing."""
     from fleetsync.cli import commands
 
-    return _carry_out(
-        context, hosts, lambda s, o, out: commands.preview(s, o, out, drift_is_3=drift_is_3)
-    )
+    return _carry_out(context, hosts, lambda s, o, out: commands.preview(
+        s, o, out, drift_is_3=drift_is_3, prove=prove, offline=offline
+    ))
 
 
 @fleetsync.command(short_help="Show, ask, write, verify, keep a receipt")
@@ -143,15 +151,21 @@ def preview(context: click.Context, hosts: tuple[str, ...], drift_is_3: bool) ->
 @click.option("--check-after", type=Amount(0, 86400), metavar="SECONDS", default=0,
               help="Look again that long after, and name who changed a file since.")
 @click.option("--again", is_flag=True, help="Also a catalog that a rollback --run took back.")
+@_offline
 @click.pass_context
 def apply(
-    context: click.Context, hosts: tuple[str, ...], yes: bool, check_after: float, again: bool
+    context: click.Context,
+    hosts: tuple[str, ...],
+    yes: bool,
+    check_after: float,
+    again: bool,
+    offline: bool,
 ) -> int:
     """Show what would change, ask, write it, verify it, and keep a receipt."""
     from fleetsync.cli import apply as applying
 
     return _carry_out(context, hosts, lambda s, o, out: applying.apply(
-        s, o, out, yes=yes, again=again, check_after=check_after
+        s, o, out, yes=yes, again=again, check_after=check_after, offline=offline
     ), again=again)
 
 
@@ -167,12 +181,21 @@ def verify(context: click.Context, hosts: tuple[str, ...]) -> int:
 
 @fleetsync.command(short_help="Show what was found on every host, and a next step")
 @_hosts
+@click.option("--deep", is_flag=True,
+              help="Ask an interactive shell too; its start-up files may do anything.")
+@_offline
 @click.pass_context
-def doctor(context: click.Context, hosts: tuple[str, ...]) -> int:
-    """Show what was found on every host, with one next step for each target."""
+def doctor(context: click.Context, hosts: tuple[str, ...], deep: bool, offline: bool) -> int:
+    """Show what was found on every host, with one next step for each target.
+
+    Each host asks the router whether it takes the host's key. Several hosts end with one
+    table of their keys.
+    """
     from fleetsync.cli import commands
 
-    return _carry_out(context, hosts, commands.doctor)
+    return _carry_out(context, hosts, lambda s, o, out: commands.doctor(
+        s, o, out, deep=deep, offline=offline
+    ))
 
 
 def _keep_house(

@@ -113,7 +113,7 @@ def _body(entry: Entry, *, verbose: bool, paint: Paint) -> Iterator[str]:
             yield from trace(target.trace)
             if target.changes:
                 yield f"  drift all the same: {changes_phrase(target)}"
-        yield from _changes(target.changes)
+        yield from changes(target.changes)
         yield from diffs(target.diffs, paint)
     yield from (f"  note: {cell(note)}" for note in entry.notes)
     if target:
@@ -156,14 +156,24 @@ def _kind(row: TraceRow) -> tuple[str, str, str]:
     return row.verdict, lead + mark, row.detail
 
 
-def _changes(rows: Sequence[ChangeRow]) -> Iterator[str]:
+def changes(rows: Sequence[ChangeRow], indent: str = "  ") -> Iterator[str]:
+    """Every managed value with its before and after, by file where there are several."""
     files = {row.file: None for row in rows}
     for file in files:
         if len(files) > 1:
-            yield f"  {cell(file)}"
+            yield f"{indent}{cell(file)}"
         yield from table(
-            ((r.subject, r.key, _movement(r)) for r in rows if r.file == file), "  "
+            ((r.subject, r.key, _movement(r)) for r in rows if r.file == file), indent
         )
+
+
+def router(target: TargetResult) -> Iterator[str]:
+    """What the router answered to the host's own key, where it was to be asked."""
+    row = target.router
+    if row:
+        detail = f"  ({row.detail})" if row.detail else ""
+        proxies = f"  through {', '.join(row.proxies)}" if row.proxies else ""
+        yield f"  router from this host  {cell(f'{row.verdict.value}  {row.url}{detail}{proxies}')}"
 
 
 def _movement(row: ChangeRow) -> str:
@@ -188,9 +198,9 @@ def _coloured(line: str, paint: Paint) -> str:
 
 def _circumstances(target: TargetResult, *, verbose: bool) -> Iterator[str]:
     yield from loader(target)
-    if verbose or target.outcome is not Outcome.IN_STEP:
-        yield from installations(target.installations)
+    yield from router(target)
     if verbose:
+        yield from installations(target.installations)
         yield from files(target.files)
 
 
@@ -242,11 +252,14 @@ def results(
     *,
     quiet: bool,
     told: frozenset[str] = frozenset(),
+    before: Sequence[HostResult] = (),
     paint: Paint = plain,
 ) -> Iterator[str]:
-    """What apply did: a headline each, where the originals are, and the notes that the
-    preview had not `told`."""
+    """What apply did: a headline each, where the originals are, where a key was looked for
+    if the preview, `before`, had not refused for want of it, and the notes that the preview
+    had not `told`."""
     found = [entry for host in hosts for entry in entries(host)]
+    untraced = set(_refused(hosts)) - set(_refused(before))
     last = {(e.host, e.target.bundle): e.target for e in found if e.target}
     for entry, line in zip(found, headlines(found, paint), strict=True):
         if quiet and entry.outcome is Outcome.IN_STEP:
@@ -256,13 +269,27 @@ def results(
             yield from (f"  {cell(text)}" for text in entry.reason.split("\n")[1:])
             yield from next_step(entry.step)
         if entry.target:
-            yield from () if quiet else loader(entry.target)
+            if not quiet:
+                yield from loader(entry.target)
+                yield from router(entry.target)
+                if (entry.host, entry.label) in untraced:
+                    yield from trace(entry.target.trace)
             # One transaction has one bundle: it is named once, below the last of its targets.
             if last[entry.host, entry.target.bundle] is entry.target:
                 yield from _originals(entry.target)
     for host in hosts:
         new = sorted(notes([host], quiet=quiet) - told)
         yield from (f"{cell(host.host)}  note: {cell(note)}" for note in new)
+
+
+def _refused(hosts: Iterable[HostResult]) -> Iterator[tuple[str, str]]:
+    """The targets refused for want of a key."""
+    return (
+        (target.host, target.label)
+        for host in hosts
+        for target in host.targets
+        if target.outcome is Outcome.REFUSED and target.credential in {"closed", "indeterminate"}
+    )
 
 
 def _originals(target: TargetResult) -> Iterator[str]:

@@ -15,7 +15,7 @@ import pytest
 
 from fleetsync import fleet, receipt
 from fleetsync.cli.main import main
-from fleetsync.job import Approved, Job, Step
+from fleetsync.job import Approved, Job, Proof, Step
 from fleetsync.outcome import HostResult, Outcome
 
 from .fleets import (
@@ -191,6 +191,43 @@ def test_colour_follows_the_terminal_and_the_environment(
 
 def test_doctor_gives_each_target_one_next_step(bench: Bench) -> None:
     assert len(re.findall("^  next: ", bench.run("doctor").out, re.MULTILINE)) == 3
+
+
+def test_doctor_of_several_hosts_ends_with_the_table_of_keys(bench: Bench) -> None:
+    ended = bench.run("doctor")
+    assert "router keys:" in ended.out.splitlines()
+    assert ended.out.splitlines()[-1].startswith("3 hosts: ")
+
+
+@pytest.mark.parametrize(("words", "step", "proof", "deep"), [
+    (["preview"], Step.PREVIEW, Proof.NONE, False),
+    (["preview", "--prove"], Step.PREVIEW, Proof.ASK, False),
+    (["preview", "--prove", "--offline"], Step.PREVIEW, Proof.OFFLINE, False),
+    (["verify"], Step.VERIFY, Proof.NONE, False),
+    (["doctor"], Step.DOCTOR, Proof.ASK, False),
+    (["doctor", "--deep", "--offline"], Step.DOCTOR, Proof.OFFLINE, True),
+    (["apply", "--yes"], Step.APPLY, Proof.ASK, False),
+    (["apply", "--yes", "--offline"], Step.APPLY, Proof.OFFLINE, False),
+])
+def test_the_router_is_asked_by_apply_and_doctor_and_where_it_is_wished(
+    bench: Bench, words: list[str], step: Step, proof: Proof, deep: bool
+) -> None:
+    bench.run(*words)
+    jobs = [job for job in bench.fleet.ran if job.step is step]
+    assert {(job.proof, job.deep) for job in jobs} == {(proof, deep)}
+
+
+def test_a_host_that_is_away_at_the_second_look_is_away(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fleetsync.cli.check_after.sleep", lambda seconds: None)
+    bench.fleet.set(Step.AGAIN, alone("one", Outcome.AWAY, "no route"))
+    ended = bench.run("apply", "one", "--yes", "--check-after", "5", "--json")
+    assert (ended.code, ended.envelope["status"]) == (4, "away")
+    (host,) = ended.envelope["hosts"]
+    assert host["targets"][0]["outcome"] == "changed"
+    assert host["notes"] == ["not looked at again: away: no route"]
+    assert bench.receipt().attempts[-1].outcome == "away"
 
 
 # --- exit codes ----------------------------------------------------------------------

@@ -2,13 +2,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from fleetsync.cli.doctor import examination
 from fleetsync.cli.output import cell, coloured, table
 from fleetsync.cli.render import blocks, question, results, summary, trace
-from fleetsync.outcome import ChangeRow, HostResult, Outcome, TraceRow
+from fleetsync.inventory import Host
+from fleetsync.outcome import (
+    ChangeRow,
+    HostResult,
+    Outcome,
+    RouterRow,
+    RouterVerdict,
+    TraceRow,
+)
 
 from .fleets import (
     CHANGES,
@@ -32,7 +41,7 @@ def test_a_host_in_step_takes_one_line() -> None:
     assert shown(in_step("one")) == ["one  pi  in step"]
 
 
-def test_drift_is_shown_by_headline_rows_diff_and_version() -> None:
+def test_drift_is_shown_by_headline_rows_and_diff() -> None:
     assert shown(drift("one")) == [
         "one  pi  drift  2 changes",
         "  llm.primary  contextWindow  524288 -> 393216",
@@ -42,7 +51,6 @@ def test_drift_is_shown_by_headline_rows_diff_and_version() -> None:
         "  @@ -1,1 +1,1 @@",
         '  -"contextWindow": 524288',
         '  +"contextWindow": 393216',
-        "  installation  1.6.0  /home/op/.local/bin/pi  (PATH)",
     ]
 
 
@@ -140,6 +148,22 @@ def test_the_summary_counts_targets_where_hosts_have_several() -> None:
     assert summary([two]) == "1 host, 2 targets: 1 in step, 1 drift"
 
 
+def test_what_the_router_said_is_shown_where_it_was_asked() -> None:
+    row = RouterRow(RouterVerdict.UNREACHABLE, URL, "no such name")
+    assert f"  router from this host  unreachable  {URL}  (no such name)" in shown(
+        proved(in_step("one"), row)
+    )
+
+
+def test_a_target_refused_for_its_key_after_the_preview_tells_where_it_was_looked_for() -> None:
+    (found,) = refused("one").targets
+    later = HostResult("one", (replace(found, credential="closed"),))
+    text = "\n".join(results([later], quiet=False, before=[drift("one")]))
+    assert "looked for the credential" in text
+    again = "\n".join(results([later], quiet=False, before=[later]))
+    assert "looked for the credential" not in again
+
+
 def test_the_question_lists_what_is_written_where() -> None:
     assert list(question([drift("one"), in_step("two"), drift("three"), refused("mid")])) == [
         "To be written:",
@@ -225,7 +249,7 @@ def test_colour_goes_to_outcomes_and_diff_lines_alone() -> None:
     lines = list(blocks([drift("one")], quiet=False, verbose=False, paint=coloured))
     assert lines[0] == "one  pi  \x1b[33mdrift\x1b[0m  2 changes"
     assert lines[1] == "  llm.primary  contextWindow  524288 -> 393216"
-    assert lines[-2] == '  \x1b[32m+"contextWindow": 393216\x1b[0m'
+    assert lines[-1] == '  \x1b[32m+"contextWindow": 393216\x1b[0m'
 
 
 def typed(name: str, hosts: Sequence[str]) -> str:
@@ -240,10 +264,13 @@ def test_doctor_tells_the_account_the_findings_and_one_next_step() -> None:
         "  shell   /bin/bash",
         "  state   /home/op/.local/state/fleetsync; no change of ours yet",
         "one  pi  drift  2 changes",
+        "  next: fleetsync preview one --inventory here",
+        "  limits  declared -> wished:",
+        "    llm.primary  contextWindow  524288 -> 393216",
+        "    llm.primary  maxTokens      8192 -> 4096",
         "  installation  1.6.0  /home/op/.local/bin/pi  (PATH)",
         "  interpreter of /home/op/.local/bin/pi: /usr/bin/node 24.19.0",
         "  file  models  /home/op/.pi/agent/models.json  file  0600",
-        "  next: fleetsync preview one --inventory here",
     ]
 
 
@@ -265,6 +292,93 @@ def test_a_next_step_over_several_lines_keeps_them_to_be_pasted() -> None:
 def test_doctor_gives_a_step_for_a_host_that_is_away_without_one() -> None:
     told = list(examination([alone("far", Outcome.AWAY, step="")], typed, quiet=False))
     assert told[1].endswith("reachable, then: fleetsync doctor far --inventory here")
+
+
+def sheet(*hosts: HostResult, **more: Any) -> list[str]:
+    return list(examination(hosts, typed, quiet=False, **more))
+
+
+def proved(host: HostResult, row: RouterRow | None, **more: Any) -> HostResult:
+    """The host, its target's gate open and the router asked."""
+    (one,) = host.targets
+    return replace(host, targets=(replace(one, credential="open", router=row, **more),))
+
+
+URL = "https://router.example.net/v1"
+
+
+def test_a_target_in_step_has_its_credential_router_and_limits_on_the_sheet() -> None:
+    row = RouterRow(RouterVerdict.ACCEPTED, URL, proxies=("https_proxy",))
+    lines = sheet(proved(in_step("one"), row, limits="as wished"))
+    assert lines[1:5] == [
+        "one  pi  in step",
+        "  next: nothing to do",
+        "  credential  open",
+        f"  router from this host  accepted  {URL}  through https_proxy",
+    ]
+    assert "  limits  as wished" in lines
+
+
+STEPS = [
+    (RouterVerdict.ACCEPTED, "nothing to do"),
+    (RouterVerdict.UNREACHABLE, "let the host reach the router"),
+    (RouterVerdict.NOT_A_ROUTER, "correct base_url"),
+    (RouterVerdict.ALIAS_MISSING, "have the router serve them"),
+    (RouterVerdict.NOT_CHECKED, "nothing to do"),
+]
+
+
+@pytest.mark.parametrize(("verdict", "step"), STEPS)
+def test_what_the_router_says_of_a_target_in_step_is_its_next_step(
+    verdict: RouterVerdict, step: str
+) -> None:
+    lines = sheet(proved(in_step("one"), RouterRow(verdict, URL)))
+    steps = [line for line in lines if line.startswith("  next: ")]
+    assert len(steps) == 1
+    assert steps[0].startswith(f"  next: {step}")
+
+
+def test_a_shared_key_is_the_next_step_of_a_target_in_step() -> None:
+    lines = sheet(proved(in_step("one"), None, shared_with=("two",)))
+    assert lines[2].endswith("of its own: fleetsync credential set one --client pi")
+
+
+def test_an_interrupted_host_has_one_next_step_for_each_target() -> None:
+    lines = sheet(replace(drift("one"), interrupted=("transaction 7 was cut off",)))
+    assert [line for line in lines if "next: " in line] == [
+        "  next: fleetsync recover one --inventory here"
+    ]
+
+
+def test_other_writers_are_on_the_sheet() -> None:
+    row = replace(account(), last_writer="last applied by op")
+    lines = sheet(replace(in_step("one"), account=row, writers=("cc-switch",)))
+    assert (
+        "  writers last applied by op; used here and known to write such files: cc-switch" in lines
+    )
+
+
+def test_a_host_that_is_away_is_shown_as_the_inventory_knows_it() -> None:
+    known = {"far": Host("far", "far.example", "op", clients=("pi", "hermes"))}
+    assert sheet(alone("far", Outcome.AWAY), known=known)[2] == (
+        "  known   from the inventory alone: address far.example, user op, clients pi, hermes"
+    )
+
+
+def test_several_hosts_end_with_one_table_of_their_keys() -> None:
+    one = proved(in_step("one"), RouterRow(RouterVerdict.ACCEPTED, URL), shared_with=("two",))
+    two = proved(refused("two"), RouterRow(RouterVerdict.REJECTED, URL), shared_with=("one",))
+    lines = sheet(one, two, alone("far", Outcome.AWAY), alone("off", Outcome.HELD))
+    assert lines[lines.index("router keys:") + 1:] == [
+        "  host  target  credential       router    shared with",
+        "  one   pi      open             accepted  two",
+        "  two   pi      open             rejected  one",
+        "  far           not known: away",
+    ]
+
+
+def test_one_host_has_no_table_of_keys() -> None:
+    assert "router keys:" not in sheet(proved(in_step("one"), None))
 
 
 def test_doctor_names_noise_locks_and_the_last_change() -> None:
