@@ -13,7 +13,7 @@ from fleetsync.adapter import Planned, Refusal, Target
 from fleetsync.catalog import Alias
 from fleetsync.documents import MISSING, Missing, Path, Value
 from fleetsync.draft import Draft
-from fleetsync.errors import EditRefused
+from fleetsync.errors import DocumentError, EditRefused
 from fleetsync.rows import left
 
 from . import reports
@@ -56,6 +56,19 @@ def plan(target: Target, versions: tuple[Version, ...]) -> Planned:
     return Planned(
         edits, tuple(draft.changes), (*told, *notes, *reports.restart(edits)), refusals
     )
+
+
+def default_alias(target: Target) -> str:
+    """The alias that a session of the profile starts with, "" where it is none of ours."""
+    try:
+        found = document(target.files[CONFIG])
+        seen = Seen.of(target.wish, found) if found is not None else None
+    except DocumentError:
+        return ""
+    if seen is None or seen.entry is None or not seen.profile.uses(seen.entry):
+        return ""
+    names = {alias.name for alias in seen.wish.aliases}
+    return seen.profile.alias if seen.profile.alias in names else ""
 
 
 def _sync(draft: Draft, entry: Entry, alias: Alias) -> None:

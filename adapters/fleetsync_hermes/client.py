@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -10,10 +10,13 @@ from fleetsync.adapter import (
     Command,
     Credential,
     Done,
+    Keep,
     Loaded,
     Planned,
     Refusal,
+    Seen,
     Target,
+    Turn,
     Wish,
 )
 from fleetsync.errors import DocumentError
@@ -26,12 +29,23 @@ from fleetsync.facts import (
     Question,
 )
 
-from . import catalog, loader, managed
-from .credential import Sources, is_pooled, judge, places
-from .entry import MAP, Entry
+from . import catalog, keeping, loader, managed, seen, turn
+from .credential import judge
+from .entry import MAP
 from .files import CACHE, CONFIG, document
-from .homes import HERMES_HOME, Home, file, homes, questions, root, variable
-from .router import Seen, stanza
+from .homes import (
+    HERMES_HOME,
+    Home,
+    file,
+    homes,
+    managed_config,
+    managed_directory,
+    questions,
+    root,
+    variable,
+)
+from .router import stanza
+from .sources import Sources, places, sources, written
 from .versions import PACKAGES, RUNTIMES, Version, parse
 
 
@@ -43,7 +57,7 @@ class HermesAdapter:
     def questions(self, wish: Wish, facts: Facts) -> frozenset[Question]:
         """The profiles, their files, and where each could have its key."""
         asked = (place for home in _wanted(wish, facts) for place in places(
-            _sources(wish, facts, home, file(facts, home.config))
+            sources(wish, facts, home, file(facts, home.config))
         ))
         return frozenset({_locate(wish), *questions(facts), *asked})
 
@@ -71,6 +85,26 @@ class HermesAdapter:
     def loaded(self, target: Target, planned: Planned, done: tuple[Done, ...]) -> Loaded:
         """Whether every installation sees exactly the wished contract."""
         return loader.judge(target, planned, done)
+
+    def keep(self, target: Target) -> Keep:
+        """The variable in the profile's .env that its provider entry names."""
+        return keeping.keep(target)
+
+    def default_alias(self, target: Target) -> str:
+        """The profile's model.default, where its provider is the router's."""
+        return catalog.default_alias(target)
+
+    def tool(self, target: Target) -> str:
+        """Hermes' tool that reads a file."""
+        return turn.TOOL
+
+    def turn(self, target: Target, turn_: Turn) -> Command:
+        """One-shot mode in a scratch home."""
+        return turn.command(target, turn_)
+
+    def seen(self, target: Target, turn_: Turn, done: Done) -> Seen:
+        """What its usage file and the export of its session tell."""
+        return seen.told(target, turn_, done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +147,13 @@ def _versions(installations: tuple[Installation, ...]) -> tuple[Version, ...]:
 
 def _target(host: _Host, home: Home) -> Target:
     config = file(host.facts, home.config)
-    sources = _sources(host.wish, host.facts, home, config)
     return Target(
         client=host.wish.client,
         name=home.name,
         wish=host.wish,
         files={CONFIG: config, CACHE: file(host.facts, home.cache)},
         installations=host.installations,
-        credential=_gate(sources, host.versions),
+        credential=_gate(sources(host.wish, host.facts, home, config), host.versions),
         refusals=(
             *_wandering(host.facts),
             *_unfit_installations(host),
@@ -128,7 +161,19 @@ def _target(host: _Host, home: Home) -> Target:
             *_unfit_file(host.wish, home, config),
         ),
         notes=tuple(_notes(host, config)),
+        context=_context(host, home, config),
     )
+
+
+def _context(host: _Host, home: Home, config: FileFact) -> Mapping[str, str]:
+    """What a turn and a new key need later on."""
+    pinned = file(host.facts, managed_config(host.facts)).kind is not FileKind.ABSENT
+    entry = written(host.wish, host.facts, home, config)
+    return {
+        turn.MANAGED: managed_directory(host.facts),
+        turn.PINNED: "yes" if pinned else "",
+        **keeping.noted(host.wish, entry, config, host.versions),
+    }
 
 
 def _missing(host: _Host, name: str) -> Target:
@@ -154,22 +199,9 @@ def _absent(host: _Host) -> Target:
     return Target(client, client, host.wish, {}, (), Credential(()), absent=told)
 
 
-def _sources(wish: Wish, facts: Facts, home: Home, config: FileFact) -> Sources:
-    """Where the profile's key could be; without an entry, where ours would look for it."""
-    try:
-        found = document(config)
-        seen = Seen.of(wish, found) if found is not None else None
-        if seen is not None and seen.entry is not None:
-            return Sources(wish, facts, home, seen.entry, is_pooled(seen.found, seen.entry))
-    except DocumentError:
-        pass
-    fields = {"key_env": wish.credential}
-    return Sources(wish, facts, home, Entry((MAP, wish.provider), wish.provider, fields), True)
-
-
-def _gate(sources: Sources, versions: tuple[Version, ...]) -> Credential:
+def _gate(found: Sources, versions: tuple[Version, ...]) -> Credential:
     """The gate must be open for each installation; the first closed one speaks."""
-    judged = [judge(sources, version) for version in versions]
+    judged = [judge(found, version) for version in versions]
     closed = [credential for credential in judged if not credential.opens]
     return (closed or judged or [Credential(())])[0]
 

@@ -42,7 +42,7 @@ def command(target: Target, installation: Installation) -> Command:
         "reasoning": _overrides(target, parse(installation.version)),
     }
     return Command(
-        argv=(_python(installation), "-I", "-B", f"{SCRATCH}/resolve.py", json.dumps(asked)),
+        argv=(interpreter(installation), "-I", "-B", f"{SCRATCH}/resolve.py", json.dumps(asked)),
         env=(
             ("HOME", SCRATCH),
             ("HERMES_HOME", f"{SCRATCH}/home"),
@@ -63,7 +63,7 @@ def _script() -> bytes:
     return files(__package__).joinpath("resolve.py").read_bytes()
 
 
-def _python(installation: Installation) -> str:
+def interpreter(installation: Installation) -> str:
     """The interpreter that its first line names; else the one that lies beside it."""
     if PurePosixPath(installation.interpreter).name.startswith("python"):
         return installation.interpreter

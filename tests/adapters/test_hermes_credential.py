@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -12,10 +13,22 @@ from fleetsync.adapter import Credential, Wish
 from fleetsync.catalog import Alias, Policy
 from fleetsync.documents import Dialect
 from fleetsync.documents import parse as parse_document
-from fleetsync.facts import Facts, HostFacts, Place, PlaceFact, PlaceKind, Question, Verdict
-from fleetsync_hermes.credential import Sources, is_pooled, judge, places, vendor
+from fleetsync.facts import (
+    Facts,
+    FileFact,
+    FileKind,
+    HostFacts,
+    Place,
+    PlaceFact,
+    PlaceKind,
+    Question,
+    Sealed,
+    Verdict,
+)
+from fleetsync_hermes.credential import judge
 from fleetsync_hermes.entry import called, entries
 from fleetsync_hermes.homes import Home
+from fleetsync_hermes.sources import Sources, of_entry, places, vendor
 from fleetsync_hermes.versions import parse
 
 NAME = "ROUTER_API_KEY"
@@ -44,8 +57,8 @@ def env(where: str, name: str, home: Home) -> Place:
     return Place(PlaceKind[where.upper()], "", name)
 
 
-def pool(home: Home, index: int = 0) -> Place:
-    keys = "\x1f".join(("credential_pool", "custom:anvil", str(index), "access_token"))
+def pool(home: Home, index: int = 0, field: str = "access_token") -> Place:
+    keys = "\x1f".join(("credential_pool", "custom:anvil", str(index), field))
     return Place(PlaceKind.JSON, f"{home.directory}/auth.json", keys)
 
 
@@ -71,14 +84,16 @@ def sources(
     wish = Wish("hermes", "anvil", URL, NAME, (ALIAS,), frozenset(), policy)
     found = parse_document(text.encode(), Dialect.YAML)
     (entry,) = called(entries(found), "anvil")
-    made = Sources(wish, Facts(HOST), home, entry, is_pooled(found, entry))
+    content = Sealed(text.encode())
+    config = FileFact(f"{home.directory}/config.yaml", FileKind.FILE, content=content)
+    made = of_entry(wish, Facts(HOST), home, config, found, entry)
     answers: dict[Question, PlaceFact] = {
         place: PlaceFact(Verdict.ABSENT) for place in places(made)
     }
     for (where, name), verdict in (held or {}).items():
         answers[env(where, name, home)] = PlaceFact(verdict)
     answers |= {place: PlaceFact(verdict) for place, verdict in (stored or {}).items()}
-    return Sources(wish, Facts(HOST, answers), home, entry, made.pooled)
+    return replace(made, facts=Facts(HOST, answers))
 
 
 def gate(text: str, version: str = "0.19.0", **more: Any) -> Credential:
@@ -189,6 +204,102 @@ CLOSED = {
 }
 
 
+SOURCES = {
+    "a variable in .env": (BY_NAME, {"held": {(OWN, NAME): GOOD}}, env(OWN, NAME, ROOT), False),
+    "a variable of the session": (
+        BY_NAME, {"held": {(SESSION, NAME): GOOD}}, env(SESSION, NAME, ROOT), True,
+    ),
+    "a variable of the login shell, by reference": (
+        BY_REFERENCE, {"held": {(LOGIN, NAME): GOOD}}, env(LOGIN, NAME, ROOT), True,
+    ),
+    "a variable of an interactive shell": (
+        BY_NAME, {"held": {(INTERACTIVE, NAME): GOOD}, "scope": "interactive"},
+        env(INTERACTIVE, NAME, ROOT), True,
+    ),
+    "an administrator's .env": (
+        BY_NAME, {"held": {(MANAGED, NAME): GOOD}}, env(MANAGED, NAME, ROOT), False,
+    ),
+    "an entry of the pool": (BY_NAME, {"stored": {pool(ROOT, 1): GOOD}}, pool(ROOT, 1), False),
+    "an entry of the root's pool": (
+        BY_NAME, {"stored": {pool(ROOT): GOOD}, "home": WORK}, pool(ROOT), False,
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "more", "place", "given"), SOURCES.values(), ids=SOURCES)
+def test_the_host_can_take_the_key_from_where_hermes_does(
+    text: str, more: dict[str, Any], place: Place, given: bool
+) -> None:
+    credential = gate(text, **more)
+    assert credential.source == place
+    assert credential.variables == (((NAME, place),) if given else ())
+
+
+def test_a_variable_named_after_the_host_is_given_under_that_name() -> None:
+    place = env(LOGIN, DERIVED, ROOT)
+    credential = gate(NOTHING, held={(LOGIN, DERIVED): GOOD})
+    assert (credential.source, credential.variables) == (place, ((DERIVED, place),))
+
+
+@pytest.mark.parametrize("text", ["${A}-${B}", "x${A}", "Bearer ${A}"])
+def test_a_composed_key_has_no_source_and_its_variables_are_given_all_the_same(text: str) -> None:
+    held = {(LOGIN, "A"): GOOD, (LOGIN, "B"): GOOD}
+    credential = gate(mapping(f"api_key: '{text}'"), held=held)
+    assert credential.opens
+    assert credential.source is None
+    names = [name for name, _ in credential.variables]
+    assert names == [name for name in "AB" if f"{{{name}}}" in text]
+
+
+@pytest.mark.parametrize("spelled", ["key-{}", "'key-{}'", '"key-{}"', "'key {}'"])
+@pytest.mark.parametrize("before", ["", "# gr\u00fc\u00dfe \U0001f980\n", "\ufeff"])
+@pytest.mark.parametrize("form", [mapping, listed])
+def test_the_bytes_of_a_literal_key_are_named(form: Any, before: str, spelled: str) -> None:
+    text = before + form(f"api_key: {spelled.format('4c0ffee')}  # mine")
+    place = gate(text).source
+    assert isinstance(place, Place)
+    assert place.kind is PlaceKind.SPAN
+    assert place.where == "~/.hermes/config.yaml"
+    offset, length, sha256 = place.name.split(",")
+    data = text.encode()
+    cut = data[int(offset) : int(offset) + int(length)]
+    assert cut.decode() == spelled.format("4c0ffee").strip("'\"")
+    assert sha256 == Sealed(data).sha256
+
+
+@pytest.mark.parametrize(
+    "spelled", [r'"key-\u0034c"', "'it''s'", "&a key-4c0ffee", "!!str key-4c0ffee", "' key '",
+                "0123456", "|-\n      key-4c0ffee", "key\n      folded"],
+)
+def test_a_literal_key_that_is_not_written_as_it_is_read_has_no_source(spelled: str) -> None:
+    credential = gate(mapping(f"api_key: {spelled}"))
+    assert credential.opens
+    assert credential.source is None
+
+
+def test_a_literal_key_bears_its_fingerprint_and_tells_who_else_reads_it() -> None:
+    made = sources(LITERAL)
+    assert made.literal is not None
+    fact = PlaceFact(Verdict.RESOLVES, "f" * 12, "readable by others (644)")
+    version = parse("0.19.0")
+    assert version is not None
+    answers = {**made.facts.answers, made.literal: fact}
+    credential = judge(replace(made, facts=Facts(HOST, answers)), version)
+    assert credential.trace[-1].fact.fingerprint == "f" * 12
+    assert "providers.anvil api_key is readable by others" in credential.warnings[0]
+
+
+def test_a_pool_that_a_profile_inherits_is_said_to_be_the_roots() -> None:
+    (*_, look) = gate(BY_NAME, stored={pool(ROOT): GOOD}, home=WORK).trace
+    assert look.fact.detail == "the default profile's, which this profile inherits"
+
+
+def test_a_profile_with_a_pool_of_its_own_inherits_none() -> None:
+    stored = {pool(WORK, 0, "id"): GOOD, pool(ROOT): GOOD}
+    credential = gate(BY_NAME, stored=stored, home=WORK)
+    assert "key_env names ROUTER_API_KEY, which has no value" in credential.cause
+
+
 @pytest.mark.parametrize(("text", "more"), OPEN.values(), ids=OPEN)
 def test_the_gate_opens_where_hermes_finds_its_key(text: str, more: dict[str, Any]) -> None:
     credential = gate(text, **more)
@@ -271,8 +382,7 @@ def test_a_loose_secret_file_is_warned_about() -> None:
     answers = {**made.facts.answers, place: loose}
     version = parse("0.19.0")
     assert version is not None
-    facts = Facts(HOST, answers)
-    found = judge(Sources(made.wish, facts, ROOT, made.entry, pooled=True), version)
+    found = judge(replace(made, facts=Facts(HOST, answers)), version)
     assert found.warnings == (f"{NAME} in ~/.hermes/.env is readable by others",)
 
 
