@@ -5,8 +5,8 @@ functions that its last line calls, so a cut script does nothing. The answer sta
 between a BEGIN and an END line that carry a 128-bit nonce: start-up noise comes before
 BEGIN, and the end is recognised by END, never by EOF or an exit status.
 
-`Reader`, `Runner` and `Writer` are what is built on the port. Each sends only its own
-library of functions, so what a step can do to a host is visible in its types.
+`Reader`, `Prover`, `Runner` and `Writer` are what is built on the port. Each sends only
+its own library of functions, so what a step can do to a host is visible in its types.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ from fleetsync.errors import HostUnusable, Lost
 ANSWER_CAP = 64 * 1024 * 1024
 """Bytes of one answer beyond which a host is not listened to."""
 _CHUNK = 500
-_READING = ("frame.sh", "read.sh", "json.sh", "login.sh", "locate.sh", "place.sh", "bundles.sh")
+_READING = (
+    "frame.sh", "read.sh", "json.sh", "login.sh", "locate.sh", "place.sh", "veil.sh", "bundles.sh",
+)
+_RUNNING = ("bytes.sh", "bounded.sh")
 _WRITING = (
-    "frame.sh", "bytes.sh", "lock.sh", "guard.sh", "swap.sh", "transaction.sh", "recover.sh",
-    "prune.sh",
+    "frame.sh", "bytes.sh", "json.sh", "veil.sh", "keep.sh", "lock.sh", "guard.sh", "swap.sh",
+    "transaction.sh", "recover.sh", "prune.sh",
 )
 
 
@@ -201,15 +204,35 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
+class Prover:
+    """Asks the router from the host, with a key that the host itself reads. It has no
+    function that writes, and none that starts a client program."""
+
+    remote: Remote
+    seconds: float = 60
+
+    def call(self, calls: Sequence[Call]) -> tuple[Record, ...]:
+        """Send `calls` of the reading libraries and router.sh. Raises HostError."""
+        return _exchange(self.remote, (*_READING, "router.sh"), calls, self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
 class Runner:
-    """Runs client programs, bounded, in a scratch directory that it removes."""
+    """Runs client programs, bounded, in a scratch directory that it removes, and the
+    commands that stand for a key."""
 
     remote: Remote
     seconds: float = 120
 
     def call(self, calls: Sequence[Call]) -> tuple[Record, ...]:
         """Send `calls` of bounded.sh. Raises HostError."""
-        return _exchange(self.remote, ("frame.sh", "bytes.sh", "bounded.sh"), calls, self.seconds)
+        return _exchange(self.remote, ("frame.sh", *_RUNNING), calls, self.seconds)
+
+    def with_keys(self, calls: Sequence[Call]) -> tuple[Record, ...]:
+        """Send `calls` that take keys from their places: of the reading libraries,
+        bounded.sh, resolve.sh and router.sh. Raises HostError."""
+        libraries = (*_READING, *_RUNNING, "resolve.sh", "router.sh")
+        return _exchange(self.remote, libraries, calls, self.seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,9 @@
 # One client program, bounded: a private scratch directory, an environment of ours
 # alone, a process group of its own, a deadline that this host keeps, capped output.
-# Calls: fs_scratch, then fs_lay... and fs_laid for each file, fs_arg, fs_env, fs_run.
+# Calls: fs_scratch, then fs_lay... and fs_laid for each file, fs_arg, fs_env, fs_env_place,
+# fs_return, fs_run.
+fs_line_end='
+'
 
 fs_not_started() {
     fs_broken=${fs_broken:-yes}
@@ -12,7 +15,7 @@ fs_scratch() {
     trap : HUP INT PIPE TERM
     fs_run=$1
     fs_argc=0
-    fs_environment=
+    fs_environment='' fs_returned=''
     case ${TMPDIR-} in
     /*) fs_room=${TMPDIR%/}/fleetsync-$1 ;;
     *) fs_room=/tmp/fleetsync-$1 ;;
@@ -80,8 +83,24 @@ fs_env() {
     fs_name=$1
     shift
     fs_words "$@"
-    fs_environment=$fs_environment$fs_name=$fs_word'
-'
+    fs_environment=$fs_environment$fs_name=$fs_word$fs_line_end
+}
+# fs_env_place NAME TOLD KIND WHERE NAME: one whose value stands at a place (place.sh).
+# TOLD is that place in the operator's words.
+fs_env_place() {
+    fs_variable=$1 fs_told=$2
+    shift 2
+    [ -z "$fs_broken" ] || return
+    fs_judge_place "$@"
+    case $fs_verdict in
+    resolves) fs_environment=$fs_environment$fs_variable=$fs_judged$fs_line_end ;;
+    *) fs_not_started "$fs_variable has no value at $fs_told any more" ;;
+    esac
+    fs_value='' fs_judged=''
+}
+# fs_return NAME: a file in the scratch directory that is sent back after the run.
+fs_return() {
+    fs_returned=$fs_returned$1$fs_line_end
 }
 # How to make a process group: each way is tried on something harmless first.
 fs_find_leader() {
@@ -169,7 +188,9 @@ fs_launch() {
     printf '%s\n' "$fs_child" >"$fs_own/child.new"
     mv "$fs_own/child.new" "$fs_own/child"
     wait "$fs_child"
-    printf '%s\n' "$?" >"$fs_own/status.new"
+    fs_status=$?
+    fs_moment
+    printf '%s %s\n' "$fs_status" "$fs_now" >"$fs_own/status.new"
     mv "$fs_own/status.new" "$fs_own/status"
 }
 fs_ended() {
@@ -193,7 +214,7 @@ fs_watch() {
         fs_ended || fs_signal KILL
         fs_grace
         # What even KILL does not end hangs in the kernel: it is not waited for.
-        fs_ended || { printf '137\n' >"$fs_own/status"; kill -s KILL "$fs_launcher"; }
+        fs_ended || { printf '137 0\n' >"$fs_own/status"; kill -s KILL "$fs_launcher"; }
     done
     # Nobody is left to answer: then nobody else tidies up.
     kill -0 "$$" || { fs_sweep; rm -rf "$fs_room"; }
@@ -253,7 +274,8 @@ fs_run() {
     fs_helpers=$!
     fs_drink err >/dev/null &
     fs_helpers="$fs_helpers $!"
-    printf '%s\n' "$fs_environment" >"$fs_own/env" &
+    # No printf: where it is a program, the values would show in the process list.
+    fs_put "$fs_environment$fs_line_end" >"$fs_own/env" &
     fs_helpers="$fs_helpers $!"
     fs_input=/dev/null
     if [ -e "$fs_own/stdin" ]; then
@@ -261,6 +283,9 @@ fs_run() {
         fs_feed "$3" >/dev/null &
         fs_helpers="$fs_helpers $!"
     fi
+    fs_environment=
+    fs_moment
+    fs_began=$fs_now
     eval "fs_launch $(fs_argument_names)" >/dev/null &
     fs_launcher=$!
     fs_watch "$1" >/dev/null &
@@ -287,20 +312,51 @@ fs_argument_names() {
         printf '"$fs_arg_%s" ' "$fs_n"
     done
 }
+# fs_moment: hundredths of a second in fs_now, by the clock of fs_clock.
+fs_moment() {
+    fs_now=$(date +%s)00
+    [ ! -r /proc/uptime ] || read -r fs_now fs_line </proc/uptime
+    case $fs_now in
+    *.??) fs_now=$((${fs_now%.*} * 100 + 1${fs_now#*.} - 100)) ;;
+    esac
+}
 # fs_answer CAP: how it ended, as the shell tells: above 128 it was a signal.
 fs_answer() {
-    read -r fs_status <"$fs_own/status" || fs_status=137
+    read -r fs_status fs_now <"$fs_own/status" || fs_status=137 fs_now=0
+    [ "$fs_now" != 0 ] || fs_moment
     fs_by=0
     [ "$fs_status" -le 256 ] || fs_status=$((fs_status - 128))
     [ "$fs_status" -le 128 ] || { fs_by=$((fs_status - 128)); fs_status=0; }
     fs_late=0 fs_over=0
     [ ! -e "$fs_own/late" ] || fs_late=1
     for fs_name in out err; do
-        [ "$(($(wc -c <"$fs_own/$fs_name")))" -le "$1" ] || fs_over=1
+        fs_within "$1" "$fs_own/$fs_name"
     done
-    fs_say RAN "$fs_status" "$fs_by" "$fs_late" "$fs_over" "$fs_swept"
+    fs_send_back "$1"
+    fs_say RAN "$fs_status" "$fs_by" "$fs_late" "$fs_over" "$fs_swept" "$((fs_now - fs_began))"
     fs_say OUT
     fs_raw head -c "$1" "$fs_own/out"
     fs_say ERR
     fs_raw head -c "$1" "$fs_own/err"
+}
+fs_within() {
+    [ "$(($(wc -c <"$2")))" -le "$1" ] || fs_over=1
+}
+# fs_send_back CAP: the files that were asked for, where they are regular files and no
+# link leads out of the scratch directory.
+fs_send_back() {
+    fs_base=$(cd -P "$fs_here" && pwd -P)
+    while [ -n "$fs_returned" ]; do
+        fs_name=${fs_returned%%"$fs_line_end"*}
+        fs_returned=${fs_returned#*"$fs_line_end"}
+        fs_file=$fs_here/$fs_name
+        fs_dir=$(cd -P "${fs_file%/*}" && pwd -P)
+        case $fs_dir/ in
+        "$fs_base"/*) [ -f "$fs_file" ] && [ ! -L "$fs_file" ] || continue ;;
+        *) continue ;;
+        esac
+        fs_within "$1" "$fs_file"
+        fs_say FILE "$fs_name"
+        fs_raw head -c "$1" "$fs_file"
+    done
 }

@@ -89,7 +89,7 @@ fs_take() {
 # fs_install HOW PATH: one record for each real file, and one for each runtime file.
 fs_install() {
     fs_found=$1 fs_asked=$2
-    fs_resolve "$2" || fs_real=
+    fs_follow "$2" || fs_real=
     fs_plain "$fs_asked$fs_real" || fs_asked='' fs_real='' fs_problem="its path holds a line end"
     if [ "$1" != inventory ]; then
         case $fs_seen in
@@ -214,7 +214,7 @@ fs_hits() {
 }
 # The interpreter's version as files tell it, or "".
 fs_age_interpreter() {
-    fs_resolve "$fs_interpreter" || return
+    fs_follow "$fs_interpreter" || return
     fs_header=${fs_real%/*/*}/include/node/node_version.h
     case $fs_real in
     */python3.*) fs_interpreter_version=${fs_real##*/python} && return ;;

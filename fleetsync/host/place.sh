@@ -16,10 +16,10 @@ fs_tell_variable() {
     fs_say variable "$1" "$2" "$3"
     [ "$3" != 0 ] || fs_raw fs_put "$fs_value"
 }
-# fs_environment DIRECTORY: the environment of that process of ours in fs_shown, each line
-# NAME=VALUE. Status 1 for what a check started: it bears a program's title and the scratch
+# fs_show_environment DIRECTORY: the environment of that process of ours in fs_shown, each
+# line NAME=VALUE. Status 1 for what a check started: it bears a program's title and the scratch
 # directory's environment, as `openclaw gateway call` does.
-fs_environment() {
+fs_show_environment() {
     [ -O "$1/environ" ] && [ -r "$1/environ" ] || return 1
     fs_shown=$fs_newline$(tr '\0' '\n' <"$1/environ")$fs_newline
     case $fs_shown in
@@ -30,7 +30,7 @@ fs_environment() {
 # that process title has it; of several the first that has it.
 fs_running() {
     for fs_process in $(grep -lsa "^$2" /proc/[0-9]*/cmdline); do
-        fs_environment "${fs_process%/cmdline}" || continue
+        fs_show_environment "${fs_process%/cmdline}" || continue
         case $fs_shown in
         *"$fs_newline$3="*)
             fs_value=${fs_shown#*"$fs_newline$3="}
@@ -51,18 +51,27 @@ fs_session() {
 # fs_place NUMBER KIND WHERE NAME (KIND in one word): the verdict. WHERE is a pattern,
 # its pieces apart as U+001E; of several files the last that has an answer counts.
 fs_place() {
-    fs_number=$1 fs_form=$2 fs_key=$4
-    fs_verdict=absent fs_print='' fs_detail='' fs_note=''
-    case $2 in
-    session) fs_session "$4" && fs_judge ;;
+    fs_number=$1
+    shift
+    fs_judge_place "$@"
+    fs_tell_place
+}
+fs_tell_place() {
+    fs_value='' fs_judged=''
+    fs_say place "$fs_number" "$fs_verdict" "$fs_print" "$fs_detail"
+}
+# fs_judge_place KIND WHERE NAME: the verdict, and in fs_judged the value that it is on.
+fs_judge_place() {
+    fs_form=$1 fs_key=$3
+    fs_verdict=absent fs_print='' fs_detail='' fs_note='' fs_judged=''
+    case $1 in
+    session) fs_session "$3" && fs_judge ;;
     login) fs_judge_said "${fs_login_said-}" "the login shell gave no answer" ;;
     interactive) fs_judge_said "${fs_interactive_said-}" "the interactive shell gave no answer" ;;
     manager) fs_manager ;;
-    service) fs_service "$3" ;;
-    *) fs_files "$3" ;;
+    service) fs_service "$2" ;;
+    *) fs_files "$2" ;;
     esac
-    fs_value=
-    fs_say place "$fs_number" "$fs_verdict" "$fs_print" "$fs_detail"
 }
 fs_judge_said() {
     fs_given "$1" "$fs_key"
@@ -72,13 +81,13 @@ fs_judge_said() {
     esac
 }
 fs_rule() {
-    fs_verdict=$1 fs_detail=$2
+    fs_verdict=$1 fs_detail=$2 fs_print=''
 }
 # fs_judge: the verdict on the credential in fs_value.
 fs_judge() {
-    fs_detail=
+    fs_detail='' fs_judged=$fs_value
     case $fs_form:$fs_value in
-    *:) fs_rule empty '' ;;
+    "$fs_form:") fs_rule empty '' ;;
     json:'!'*) fs_rule command '' ;;
     json:api_key | json:oauth) fs_rule placeholder "$fs_value" ;; # a kind, and no secret
     json:'$'* | file:'$'* | dotenv:'$'*) fs_judge_reference ;;
@@ -148,8 +157,11 @@ fs_files() {
 }
 fs_judge_file() {
     fs_note_owner $fs_stated
-    [ "$fs_size" -le 1048576 ] || { fs_rule unreadable "larger than 1 MiB" && return; }
+    # A span is compared with the digest of its file, however large that is.
+    [ "$fs_size" -le 1048576 ] || [ "$fs_form" = span ] ||
+        { fs_rule unreadable "larger than 1 MiB" && return; }
     case $fs_form in
+    span) fs_judge_span ;;
     json) fs_judge_json ;;
     dotenv) fs_assigned <"$fs_real" && fs_judge ;;
     file)
@@ -158,6 +170,15 @@ fs_judge_file() {
         ;;
     mention) fs_mentioned <"$fs_real" && fs_rule indeterminate "line $fs_at names it" ;;
     esac
+}
+# The bytes OFFSET,LENGTH of the file whose digest is the third part of fs_key.
+fs_judge_span() {
+    fs_span=${fs_key%,*}
+    [ "$(fs_sha256 <"$fs_real")" = "${fs_key##*,}" ] ||
+        { fs_rule unknown "the file changed" && return; }
+    fs_value=$(tail -c "+$((${fs_span%,*} + 1))" "$fs_real" | head -c "${fs_span#*,}" |
+        tr '\000' '\001' && echo .)
+    fs_value=${fs_value%.} && fs_judge
 }
 # fs_note_owner MODE UID ...: who else reads the file.
 fs_note_owner() {
@@ -249,7 +270,7 @@ fs_service() {
     [ -r /proc/self/environ ] || { fs_rule unknown "no /proc on this host" && return; }
     fs_detail="none runs"
     for fs_running in $(grep -lsa "^$1" /proc/[0-9]*/cmdline); do
-        fs_environment "${fs_running%/cmdline}" || continue
+        fs_show_environment "${fs_running%/cmdline}" || continue
         fs_detail=
         case $fs_shown in
         *"$fs_newline$fs_key="*) fs_judge_shown && return ;;

@@ -12,7 +12,7 @@ fs_plain() {
 fs_host() {
     fs_return=$(printf '\r')
     fs_record=$(printf '\036')
-    fs_find_stat
+    fs_choose_stat
     fs_tell_lacking
     fs_user=$(id -un)
     fs_uid=$(id -u)
@@ -88,9 +88,9 @@ fs_expand() {
         fs_plain "$fs_path" && fs_paths=$fs_paths$fs_path$fs_newline
     done
 }
-# fs_resolve PATH: where its links lead, in fs_real (readlink -f is not everywhere).
+# fs_follow PATH: where its links lead, in fs_real (readlink -f is not everywhere).
 # Fails where a directory on the way is missing or links turn in circles.
-fs_resolve() {
+fs_follow() {
     fs_real=$1
     fs_hops=0
     while [ "$fs_hops" -lt 40 ]; do
@@ -112,7 +112,7 @@ fs_resolve() {
     return 1
 }
 # GNU's `stat -f` half works with BSD's format, so GNU's form is tried first.
-fs_find_stat() {
+fs_choose_stat() {
     fs_stat_form=
     if stat -c %a / >/dev/null 2>&1; then
         fs_stat_form=-c
@@ -126,7 +126,7 @@ fs_find_stat() {
 # uid, gid, size, mtime, links).
 fs_look() {
     fs_stated='0 0 0 0 0 0'
-    if fs_resolve "$1" && [ -e "$fs_real" ]; then
+    if fs_follow "$1" && [ -e "$fs_real" ]; then
         fs_look_at
     else
         fs_look_above "$1"
@@ -166,7 +166,7 @@ fs_look_above() {
     fs_dir=$(cd -P "$fs_above" && pwd -P) && fs_real=${fs_dir%/}${1#"${fs_above%/}"}
 }
 # fs_read NUMBER CAP CONTENT PIECE...: the files that the pattern names, each a record
-# with its bytes. CONTENT 0 leaves the bytes out.
+# with its bytes. CONTENT 0 leaves the bytes out; 2 veils the digest too.
 fs_read() {
     fs_number=$1 fs_cap=$2 fs_content=$3
     shift 3
@@ -186,6 +186,7 @@ fs_file() {
     [ "$4" -le "$fs_cap" ] || fs_over=1
     fs_sum=
     [ "$fs_kind$fs_over" != file0 ] || fs_sum=$(fs_sha256 <"$fs_real")
+    [ "$fs_content" != 2 ] || { fs_veil "$fs_sum" && fs_sum=$fs_veiled; }
     fs_say file "$fs_number" "$fs_asked" "$fs_kind" "$fs_real" "$@" "$fs_sum" \
         "$fs_writable" "$fs_over"
     [ "$fs_kind$fs_over$fs_content" != file01 ] || fs_raw head -c "$fs_cap" <"$fs_real"
@@ -200,10 +201,10 @@ fs_state() {
         fs_name=${fs_bundle##*/}
         fs_say cut "$1" "${fs_name%.*}" "${fs_name##*.}"
         [ -r "$fs_bundle/manifest" ] || continue
-        fs_raw head -c 1048576 "$fs_bundle/manifest"
+        fs_raw fs_manifest "$fs_bundle/manifest"
     done
     fs_newest=$(ls -t "$fs_ours"/txn/*.done/manifest | head -n 1)
-    [ -z "$fs_newest" ] || { fs_say last "$1" && fs_raw head -c 1048576 "$fs_newest"; }
+    [ -z "$fs_newest" ] || { fs_say last "$1" && fs_raw fs_manifest "$fs_newest"; }
     fs_holder "$1"
 }
 fs_find_ours() {
