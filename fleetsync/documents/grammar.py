@@ -7,6 +7,7 @@ knows no grammar. A grammar is a module with the functions of `Grammar`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from fleetsync.documents.paths import Trail
@@ -35,6 +36,15 @@ class Parsed:
     root: Node | None = field(repr=False)
     comments: tuple[Comment, ...] = field(repr=False)
     features: frozenset[str]
+
+    @cached_property
+    def eol(self) -> str:
+        """The line end that most lines have; `\n` where there is none."""
+        both = self.text.count("\r\n")
+        counts = {
+            "\n": self.text.count("\n") - both, "\r\n": both, "\r": self.text.count("\r") - both
+        }
+        return max(counts, key=lambda end: counts[end])
 
 
 class Grammar(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -44,11 +45,10 @@ class Style:
         self.parsed, self.text = parsed, parsed.text
         self._comments = [comment.start for comment in parsed.comments]
 
-    @cached_property
+    @property
     def eol(self) -> str:
         """The line end that most lines have."""
-        found = Counter(re.findall(r"\r\n|\n|\r", self.text))
-        return found.most_common(1)[0][0] if found else "\n"
+        return self.parsed.eol
 
     @cached_property
     def ascii_only(self) -> bool:
@@ -61,10 +61,11 @@ class Style:
         """One level of indentation: the most common one in the file, else two spaces."""
         found: Counter[str] = Counter()
         for node in self.containers:
-            first = children(node)[0][0]
-            inner, outer = self.indent(first), self.indent(node.start)
-            if self.begins_line(first) and inner.startswith(outer) and inner != outer:
-                found[inner[len(outer) :]] += 1
+            first = first_child(node)
+            if self.begins_line(first):
+                inner, outer = self.indent(first), self.indent(node.start)
+                if inner.startswith(outer) and inner != outer:
+                    found[inner[len(outer) :]] += 1
         return found.most_common(1)[0][0] if found else "  "
 
     @cached_property
@@ -96,7 +97,8 @@ class Style:
 
     def indent(self, at: int) -> str:
         """The white space that the line of offset `at` begins with."""
-        return _match(_INDENT, self.text, self.line_start(at))
+        start = self.line_start(at)
+        return self.text[start : _end(_INDENT, self.text, start)]
 
     def line_start(self, at: int) -> int:
         """Where the line of offset `at` begins."""
@@ -108,16 +110,10 @@ class Style:
 
     def begins_line(self, at: int) -> bool:
         """Whether only white space, and perhaps a comma, stands before `at` on its line."""
-        at = self._spaces_before(at)
-        if self.text.endswith(",", 0, at):
-            at = self._spaces_before(at - 1)
-        return at == self.line_start(at)
-
-    def _spaces_before(self, at: int) -> int:
-        """Where the spaces and tabs that end at `at` begin."""
-        while at > 0 and self.text[at - 1] in " \t":
-            at -= 1
-        return at
+        first = _end(_INDENT, self.text, self.line_start(at))
+        if first < at and self.text.startswith(",", first):
+            first = _end(_INDENT, self.text, first + 1)
+        return first >= at
 
     def before(self, at: int) -> str:
         """What stands before `at` on its line."""
@@ -130,7 +126,7 @@ class Style:
         """
         space, end = (_SPACE if line else _GAP), at
         while True:
-            start = at + len(_match(space, self.text, at))
+            start = _end(space, self.text, at)
             index = bisect_left(self._comments, start)
             if index == len(self._comments) or self._comments[index] != start:
                 return end
@@ -142,7 +138,7 @@ class Style:
     def next_token(self, at: int) -> int:
         """The offset of the next character after `at` that is no space and no comment."""
         at = self.skip_comments(at, line=False)
-        return at + len(_match(_GAP, self.text, at))
+        return _end(_GAP, self.text, at)
 
     def comma_after(self, at: int) -> int:
         """The offset of the comma that follows the value which ends at `at`, or -1."""
@@ -169,8 +165,9 @@ class Style:
 
     def layout_of_file(self, kind: Kind) -> Layout:
         """The layout of a container of `kind` that has nothing to imitate."""
-        lines = [one for one in map(self.layout, self.containers) if one.lines]
-        trailing = sum(one.trailing for one in lines) > len(lines) / 2
+        lasts = [children(node)[-1] for node in self.containers]
+        lines = [end for start, end in lasts if self.begins_line(start)]
+        trailing = sum(self.comma_after(end) >= 0 for end in lines) > len(lines) / 2
         return Layout(
             comma=self.comma(kind),
             colon=self.colon_of_file,
@@ -180,27 +177,36 @@ class Style:
 
     def pad(self, kind: Kind) -> str:
         """What stands inside the brackets of most one-line containers of `kind`."""
-        same = [node for node in self.containers if node.kind is kind]
-        layouts = [one for one in map(self.layout, same) if not one.lines]
-        found = Counter(one.pad for one in layouts)
+        same = [(node, children(node)) for node in self.containers if node.kind is kind]
+        found = Counter(
+            self._pad(node, spans[0][0])
+            for node, spans in same
+            if not self.begins_line(spans[-1][0])
+        )
         default = " " if kind is Kind.MAPPING and not self.minified else ""
         return found.most_common(1)[0][0] if found else default
 
     def comma(self, kind: Kind) -> str:
         """What most often parts two entries on one line in containers of `kind`."""
-        found: Counter[str] = Counter()
-        for node in self.containers:
-            if node.kind is kind:
-                gaps = (self.text[a[1] : b[0]] for a, b in pairwise(children(node)))
-                found.update(gap for gap in gaps if gap.strip(" \t") == ",")
+        found = self._commas[kind]
         default = "," if self.minified else ", "
         return found.most_common(1)[0][0] if found else default
+
+    @cached_property
+    def _commas(self) -> dict[Kind, Counter[str]]:
+        """How often which text parts two entries on one line, in containers of each kind."""
+        found: dict[Kind, Counter[str]] = {Kind.MAPPING: Counter(), Kind.SEQUENCE: Counter()}
+        for node in self.containers:
+            gaps = (self.text[a[1] : b[0]] for a, b in pairwise(children(node)))
+            found[node.kind].update(gap for gap in gaps if gap.strip(" \t") == ",")
+        return found
 
     @cached_property
     def opens_line(self) -> bool:
         """Whether most containers of several lines open on a line after their key's."""
         values = [value for node in self.containers for _, value in node.entries]
-        lines = [one for one in values if children(one) and self.begins_line(children(one)[0][0])]
+        held = [one for one in values if one.entries or one.items]
+        lines = [one for one in held if self.begins_line(first_child(one))]
         return sum(self.begins_line(one.start) for one in lines) > len(lines) / 2
 
     def comment_start(self, end: int) -> int:
@@ -214,7 +220,7 @@ class Style:
 
     def line_end(self, at: int) -> int:
         """The end of the white space that follows `at` on its line."""
-        return at + len(_match(_SPACE, self.text, at))
+        return _end(_SPACE, self.text, at)
 
     def _is_value(self, node: Node) -> bool:
         """Whether a colon stands before `node`: it is no item, and not the root."""
@@ -243,27 +249,24 @@ class Style:
 
     def colon(self, node: Node) -> str:
         """What most entries of `node` have between key and value; the file's where none."""
-        found = Counter(
-            gap for key, value in node.entries if (gap := self._colon_gap(key, value)) is not None
-        )
-        return found.most_common(1)[0][0] if found else self.colon_of_file
+        return self._colon_of(node.entries) or self.colon_of_file
 
     @cached_property
     def colon_of_file(self) -> str:
         """What most entries of the file have between key and value."""
-        gaps = (self._colon_gap(*entry) for node in self.containers for entry in node.entries)
-        found = Counter(gap for gap in gaps if gap is not None)
-        default = ":" if self.minified else ": "
-        return found.most_common(1)[0][0] if found else default
+        entries = (entry for node in self.containers for entry in node.entries)
+        return self._colon_of(entries) or (":" if self.minified else ": ")
 
-    def _colon_gap(self, key: Node, value: Node) -> str | None:
-        gap = self.text[key.end : value.start]
-        return gap if _COLON.fullmatch(gap) else None
+    def _colon_of(self, entries: Iterable[tuple[Node, Node]]) -> str:
+        """What most `entries` have between key and value on one line; empty where none has."""
+        gaps = Counter(self.text[key.end : value.start] for key, value in entries)
+        return next((gap for gap, _ in gaps.most_common() if _COLON.fullmatch(gap)), "")
 
     def like(self, kind: Kind, key: str, near: int, *, deep: bool) -> Node | None:
         """The container to imitate for a new one: of the same kind, under the same key if
         there is one, the nearest to `near`. `deep`: it will hold containers itself."""
-        nodes = [(k, node) for k, node in self._values if node.kind is kind and children(node)]
+        nodes = [(k, node) for k, node in self._values if node.kind is kind]
+        nodes = [(k, node) for k, node in nodes if node.entries or node.items]
         named = [node for k, node in nodes if k is not None and k.text == key]
         found = named or [node for _, node in nodes if is_deep(node) is deep]
         return min(found, key=lambda node: abs(node.start - near), default=None)
@@ -282,6 +285,12 @@ def children(node: Node) -> list[tuple[int, int]]:
     return [(item.start, item.end) for item in node.items]
 
 
-def _match(pattern: re.Pattern[str], text: str, at: int) -> str:
+def first_child(node: Node) -> int:
+    """Where the first entry or item of a container begins, which holds something."""
+    return node.entries[0][0].start if node.entries else node.items[0].start
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where `pattern` ends that begins at `at`; `at` itself where it does not."""
     found = pattern.match(text, at)
-    return found[0] if found else ""
+    return found.end() if found else at

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fleetsync.documents.json_string import quoted
-from fleetsync.documents.json_style import Layout, Style, children
+from fleetsync.documents.json_style import Layout, Style
 from fleetsync.documents.tree import Kind, Node, Value
 
 _BARE: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
@@ -65,7 +65,7 @@ def _model(
 ) -> Node | None:
     """The container to imitate: `like` where it will do, else one found in the file."""
     kind = Kind.MAPPING if isinstance(value, dict) else Kind.SEQUENCE
-    if like is not None and like.kind is kind and children(like):
+    if like is not None and like.kind is kind and (like.entries or like.items):
         return like
     held = value.values() if isinstance(value, dict) else value
     deep = any(isinstance(one, dict | list) and one for one in held)

@@ -69,12 +69,10 @@ class Page:
         """Whether a comment begins in [start, end)."""
         return any(start <= one.start < end for one in self.parsed.comments)
 
-    @cached_property
+    @property
     def newline(self) -> str:
         """The line break that most lines end with; `\\n` where there is none."""
-        found = Counter(self.text[start:end] for start, end in self._breaks)
-        plain = {kind: n for kind, n in found.items() if kind in ("\n", "\r\n", "\r")}
-        return max(plain, key=lambda kind: plain[kind]) if plain else "\n"
+        return self.parsed.eol
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +179,11 @@ def nodes(root: Node) -> Iterator[Node]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += [one for pair in reversed(node.entries) for one in reversed(pair)]
-        waiting += reversed(node.items)
+        if node.entries:
+            for key, value in reversed(node.entries):
+                waiting += (value, key)
+        elif node.items:
+            waiting += reversed(node.items)
 
 
 def _all_quoted(found: list[Node]) -> bool:

@@ -30,7 +30,13 @@ from yaml.events import (
 
 from fleetsync.documents.grammar import Parsed
 from fleetsync.documents.tree import Comment, Dialect, Kind, Limits, Node
-from fleetsync.documents.yaml_scalar import TYPED_FIRSTS, resolve, short, why_not_loadable
+from fleetsync.documents.yaml_scalar import (
+    TYPED_FIRSTS,
+    is_common,
+    resolve,
+    short,
+    why_not_loadable,
+)
 from fleetsync.errors import Unreadable
 
 BREAKS: Final = "\n\r\x85\u2028\u2029"
@@ -44,10 +50,12 @@ _UNPRINTABLE = re.compile(
 )
 _PROPERTIES = re.compile(rf"(?:&[\w-]+|![^ \t{BREAKS}]*|#[^{BREAKS}]*|[ \t{BREAKS}]+)*", re.ASCII)
 _EXOTIC = re.compile("[\x85\u2028\u2029]")
+_BLOCKS: Final = frozenset("|>")
 _ALWAYS_LOADS: Final = frozenset({"str", "null", "bool", "float"})
+_SCALAR, _MAPPING, _SEQUENCE, _ALIAS = Kind.SCALAR, Kind.MAPPING, Kind.SEQUENCE, Kind.ALIAS
 _COLLECTIONS: Final = {
-    Kind.MAPPING: frozenset({"", "map", "set"}),
-    Kind.SEQUENCE: frozenset({"", "seq", "omap", "pairs"}),
+    _MAPPING: frozenset({"", "map", "set"}),
+    _SEQUENCE: frozenset({"", "seq", "omap", "pairs"}),
 }
 
 
@@ -55,7 +63,7 @@ def parse(text: str, dialect: Dialect, limits: Limits) -> Parsed:
     """Parse `text` (no BOM). Raises Unreadable with line and column."""
     builder = _Builder(text, limits)
     root = _read(text, builder)
-    comments = _comments(text, builder.leaves)
+    comments = _comments(text, builder.scalars)
     features = _features(text, builder.features | ({"line_comment"} if comments else set()))
     return Parsed(text, dialect, limits, root, comments, features)
 
@@ -83,11 +91,10 @@ def _read(text: str, builder: _Builder) -> Node | None:
     }
     try:
         loader = _Loader(text)
-        event = loader.get_event()
-        while (kind := type(event)) is not StreamEndEvent:
+        next_event = loader.get_event
+        while (kind := type(event := next_event())) is not StreamEndEvent:
             if kind in take:
                 take[kind](event)
-            event = loader.get_event()
     except yaml.YAMLError as error:
         raise _unreadable(text, error) from None
     return builder.root
@@ -110,8 +117,8 @@ class _Builder:
         self.text = text
         self.limits = limits
         self.features: set[str] = set()
-        self.leaves: list[tuple[int, int]] = []
-        """The characters of each scalar, without its anchor, tag and block header"""
+        self.scalars: list[Node] = []
+        """All scalars, in file order"""
         self._open: list[tuple[Node, list[Node]]] = []
         self._children: list[Node] = []
         """The children of the innermost open collection; outside of all, the root"""
@@ -134,31 +141,30 @@ class _Builder:
         if event.version or event.tags:
             self.features.add("directive")
 
-    def scalar(self, event: ScalarEvent) -> None:
+    def scalar(self, event: Any) -> None:
         """A scalar."""
-        text, style, given = event.value, event.style or "", event.tag
+        text, given = event.value, event.tag
         if given is not None and given != "!":
             tag = short(given)
+        elif text[:1] in TYPED_FIRSTS and event.implicit[0]:
+            tag = resolve(text)
         else:
-            typed = event.implicit[0] and text[:1] in TYPED_FIRSTS
-            tag = resolve(text) if typed else "str"
-        node = self._node(event, Kind.SCALAR, tag, text, style)
-        begin = node.start
+            tag = "str"
+        node = self._node(event, _SCALAR, tag, text, event.style or "")
         if given is not None or event.anchor is not None:
-            begin = self._properties(node, event)
-        if tag not in _ALWAYS_LOADS or given is not None:
+            self._properties(node, event)
+        if given is not None or not (tag in _ALWAYS_LOADS or is_common(text)):
             self._check_loads(node)
-        if style == "|" or style == ">":
-            header, begin = begin, _line_end(self.text, begin)
-            node.end = _block_end(self.text, node, header, begin)
+        if node.style in _BLOCKS:
+            node.end = _block_end(self.text, node)
         if node.start == node.end:
             self._draw_near(node)
-        self.leaves.append((begin, node.end))
+        self.scalars.append(node)
         self._children.append(node)
 
     def alias(self, event: AliasEvent) -> None:
         """An alias."""
-        node = self._node(event, Kind.ALIAS, text=event.anchor or "")
+        node = self._node(event, _ALIAS, text=event.anchor or "")
         self.features.add("alias")
         if node.text not in self._anchors:
             raise self._refuse(f"the alias {node.text} has no anchor", node.start)
@@ -166,7 +172,7 @@ class _Builder:
 
     def start(self, event: CollectionStartEvent) -> None:
         """A mapping or a sequence begins."""
-        kind = Kind.MAPPING if type(event) is MappingStartEvent else Kind.SEQUENCE
+        kind = _MAPPING if type(event) is MappingStartEvent else _SEQUENCE
         node = self._node(event, kind)
         if len(self._open) >= self.limits.depth:
             raise self._refuse(f"nested deeper than {self.limits.depth} levels", node.start)
@@ -184,9 +190,10 @@ class _Builder:
         """A mapping or a sequence ends."""
         children = self._children
         node = self._open[-1][0]
-        if node.kind is Kind.MAPPING:
-            node.entries = list(zip(children[::2], children[1::2], strict=True))
-            self._check_keys(node, children[::2])
+        if node.kind is _MAPPING:
+            keys = children[::2]
+            node.entries = list(zip(keys, children[1::2], strict=True))
+            self._check_keys(node, keys)
         else:
             node.items = children
         if node.flow:
@@ -200,17 +207,20 @@ class _Builder:
         """The node of `event` (Any: for the stubs its marks are optional, and asking
         thousands of them costs more than this does)."""
         mark = event.start_mark
-        start, line, column = mark.index, mark.line + 1, mark.column + 1
+        node = Node(
+            kind, mark.index, event.end_mark.index, mark.line + 1, mark.column + 1,
+            tag, text, "", False, style,
+        )
         self._left -= 1
         if self._left < 0:
-            raise self._refuse(f"more than {self.limits.nodes} nodes", start)
+            raise self._refuse(f"more than {self.limits.nodes} nodes", node.start)
         if self._lines:
-            line = bisect_right(self._lines, start)
-            column = start - self._lines[line - 1] + 1
-        return Node(kind, start, event.end_mark.index, line, column, tag, text, "", False, style)
+            node.line = bisect_right(self._lines, node.start)
+            node.column = node.start - self._lines[node.line - 1] + 1
+        return node
 
-    def _properties(self, node: Node, event: ScalarEvent | CollectionStartEvent) -> int:
-        """Note the anchor and the tag of `node`; where the node itself begins."""
+    def _properties(self, node: Node, event: ScalarEvent | CollectionStartEvent) -> None:
+        """Note the anchor and the tag of `node`."""
         if event.tag is not None:
             self.features.add("tag")
         if event.anchor is not None:
@@ -219,7 +229,6 @@ class _Builder:
                 raise self._refuse(f"the anchor {event.anchor} is defined twice", node.start)
             node.anchor = event.anchor
             self._anchors[event.anchor] = node
-        return content_start(self.text, node)
 
     def _draw_near(self, node: Node) -> None:
         """Place a value that no colon begins (`? key` alone) at its key: its event stands
@@ -229,7 +238,7 @@ class _Builder:
             node.start, node.end, node.line, node.column = key.end, key.end, key.line, key.column
 
     def _in_mapping(self) -> bool:
-        return bool(self._open) and self._open[-1][0].kind is Kind.MAPPING
+        return bool(self._open) and self._open[-1][0].kind is _MAPPING
 
     def _check_loads(self, node: Node) -> None:
         key = self._in_mapping() and len(self._children) % 2 == 0
@@ -243,7 +252,7 @@ class _Builder:
         seen: set[tuple[str, str]] = set()
         for key, value in mapping.entries:
             meant = self._meant(key)
-            if meant.kind is not Kind.SCALAR:
+            if meant.kind is not _SCALAR:
                 raise self._refuse("a collection stands where a key is expected", key.start)
             if meant.tag == "merge":
                 self._check_merge(value)
@@ -256,11 +265,11 @@ class _Builder:
         meant = self._meant(value)
         merged = [self._meant(item) for item in meant.items] or [meant]
         for source in merged:
-            if source.kind is not Kind.MAPPING or any(source is node for node, _ in self._open):
+            if source.kind is not _MAPPING or any(source is node for node, _ in self._open):
                 raise self._refuse("what << merges is not a mapping", value.start)
 
     def _meant(self, node: Node) -> Node:
-        return self._anchors[node.text] if node.kind is Kind.ALIAS else node
+        return self._anchors[node.text] if node.kind is _ALIAS else node
 
     def _refuse(self, reason: str, index: int) -> Unreadable:
         return Unreadable(reason, *place_of(self.text, index))
@@ -279,9 +288,10 @@ def _end(event: Event) -> int:
     return event.end_mark.index if event.end_mark else 0
 
 
-def _block_end(text: str, node: Node, begin: int, header_end: int) -> int:
+def _block_end(text: str, node: Node) -> int:
     """Where a block scalar's last line ends. Its event reaches over the blank lines that
     follow; they belong to it only where its header keeps them (`|+`)."""
+    begin, header_end = content_start(text, node), _body(text, node)
     body = text[header_end : node.end]
     if "+" not in text[begin:header_end].split("#", 1)[0]:
         return _line_end(text, header_end + len(body.rstrip(f" \t{BREAKS}")))
@@ -294,15 +304,22 @@ def _line_end(text: str, index: int) -> int:
     return found.start() if found else len(text)
 
 
-def _comments(text: str, leaves: list[tuple[int, int]]) -> tuple[Comment, ...]:
+def _body(text: str, scalar: Node) -> int:
+    """Where a scalar's own characters begin, after its anchor, tag and block header."""
+    start = content_start(text, scalar)
+    return _line_end(text, start) if scalar.style in _BLOCKS else start
+
+
+def _comments(text: str, scalars: list[Node]) -> tuple[Comment, ...]:
     """Every `#` that stands in no scalar begins a comment, up to the end of its line."""
     comments: list[Comment] = []
-    leaf, at = 0, text.find("#")
+    after = iter(scalars)
+    scalar, at = next(after, None), text.find("#")
     while at >= 0:
-        while leaf < len(leaves) and leaves[leaf][1] <= at:
-            leaf += 1
-        if leaf < len(leaves) and leaves[leaf][0] <= at:
-            end = leaves[leaf][1]
+        while scalar is not None and scalar.end <= at:
+            scalar = next(after, None)
+        if scalar is not None and _body(text, scalar) <= at:
+            end = scalar.end
         else:
             end = _line_end(text, at)
             comments.append(Comment(at, end))

@@ -6,6 +6,7 @@ Single scalars are looked at; a collection is never built.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from yaml.constructor import ConstructorError, SafeConstructor
@@ -17,18 +18,24 @@ from fleetsync.documents.tree import Value
 CORE: Final = "tag:yaml.org,2002:"
 """What the short tags of a tree (`int`, `str`, …) leave out."""
 
-_IMPLICIT = Resolver.yaml_implicit_resolvers
-TYPED_FIRSTS: Final = frozenset(_IMPLICIT)
+_RESOLVERS: Final = {
+    first: [(str(tag).removeprefix(CORE), pattern.match) for tag, pattern in found]
+    for first, found in Resolver.yaml_implicit_resolvers.items()
+}
+TYPED_FIRSTS: Final = frozenset(_RESOLVERS)
 """The first characters of plain scalars that may be something else than a string."""
+_COMMON: Final = re.compile(r"(?:0|[1-9][0-9]{0,7})\Z")
 _SCALARS: Final = frozenset({"bool", "int", "float", "timestamp", "binary", "null", "str"})
 _REFUSALS = (ValueError, KeyError, AttributeError, TypeError, OverflowError, ConstructorError)
 
 
 def resolve(text: str) -> str:
     """The short tag that YAML 1.1 gives to `text` as a plain scalar."""
-    for tag, pattern in _IMPLICIT.get(text[:1], ()):
-        if pattern.match(text):
-            return str(tag).removeprefix(CORE)
+    if is_common(text):
+        return "int"
+    for tag, match in _RESOLVERS.get(text[:1], ()):
+        if match(text):
+            return tag
     return "str"
 
 
@@ -42,7 +49,7 @@ def why_not_loadable(tag: str, text: str, *, key: bool) -> str:
 
     `key` tells that it is a mapping's key, where `<<` and `=` have a meaning.
     """
-    if _is_common(tag, text) or (key and tag in {"merge", "value"}):
+    if (tag == "int" and is_common(text)) or (key and tag in {"merge", "value"}):
         return ""
     if tag not in _SCALARS:
         return f"the safe loader has no scalar of type {tag}"
@@ -59,12 +66,12 @@ def value_of(tag: str, text: str) -> Value:
     return value if value is None or isinstance(value, bool | int | float) else text
 
 
-def _is_common(tag: str, text: str) -> bool:
-    """Whether this is a number as it is mostly written: its value needs no rules."""
-    return tag == "int" and len(text) < 9 and text.isdecimal() and text[0] != "0"
+def is_common(text: str) -> bool:
+    """Whether this is a whole number as it is mostly written: its value needs no rules."""
+    return _COMMON.match(text) is not None
 
 
 def _construct(tag: str, text: str) -> object:
-    if _is_common(tag, text):
+    if tag == "int" and is_common(text):
         return int(text)
     return SafeConstructor().construct_object(ScalarNode(CORE + tag, text))
