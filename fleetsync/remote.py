@@ -26,7 +26,7 @@ _CHUNK = 500
 _READING = (
     "frame.sh", "read.sh", "json.sh", "login.sh", "locate.sh", "place.sh", "veil.sh", "bundles.sh",
 )
-_RUNNING = ("bytes.sh", "bounded.sh")
+_RUNNING = ("bytes.sh", "bounded.sh", "settle.sh")
 _WRITING = (
     "frame.sh", "bytes.sh", "json.sh", "veil.sh", "keep.sh", "lock.sh", "guard.sh", "swap.sh",
     "transaction.sh", "recover.sh", "prune.sh",
