@@ -16,11 +16,11 @@ from fleetsync.adapter import (
 from fleetsync.errors import DocumentError
 from fleetsync.facts import Facts, FileFact, FileKind, Installation, Locate, Question, Read
 
-from . import catalog, loader, refusals, stale, verdict
+from . import audit, catalog, loader, refusals, stale, verdict
 from .config import Config, absent, at, complete
 from .credential import judge, places
 from .environment import Sources, looks
-from .site import Site, installed_units, questions, sites, tilde
+from .site import Site, absolute, installed_units, questions, sites, tilde
 from .versions import PACKAGES, RUNTIMES, Version, parse
 
 
@@ -57,9 +57,10 @@ def _site_questions(wish: Wish, facts: Facts, site: Site) -> set[Question]:
     """What must be known of one profile, as far as it is known where to look."""
     config = _config(facts, site)
     included = (Read(path) for path in _included(config))
-    sources = Sources(wish, facts, site, complete(config))
+    sources = Sources(wish, facts, site, complete(config), config)
     return {
-        Read(site.config), *included, *stale.questions(site), *_plugins(site), *places(sources)
+        Read(site.config), audit.database(site), *included, *stale.questions(site),
+        *_plugins(site), *places(sources),
     }
 
 
@@ -112,7 +113,7 @@ def _found(wish: Wish, facts: Facts) -> tuple[Installation, ...]:
 def _target(wish: Wish, facts: Facts, site: Site) -> Target:
     config, found = _config(facts, site), _found(wish, facts)
     installations = tuple(one for one in found if one.package in PACKAGES)
-    sources = Sources(wish, facts, site, complete(config))
+    sources = Sources(wish, facts, site, complete(config), config, installations)
     why = (*refusals.of_site(site, facts), *refusals.of_installations(found))
     return Target(
         client=OpenClawAdapter.name,
@@ -150,7 +151,7 @@ def _context(sources: Sources, config: Config) -> dict[str, str]:
         "uid": "" if host is None else str(host.uid),
         "profile": site.profile,
         "default": f"{home}/.openclaw{suffix}/openclaw.json",
-        "plugins": _absolute(site.state, home) if own else "",
+        "plugins": absolute(site.state, home) if own else "",
         "gateway": "remote" if at(sources.config, "gateway", "mode") == "remote" else "local",
     }
 
@@ -158,10 +159,6 @@ def _context(sources: Sources, config: Config) -> dict[str, str]:
 def _rows(facts: Facts, question: Question) -> tuple[object, ...]:
     answer = facts.answers.get(question, ())
     return answer if isinstance(answer, tuple) else ()
-
-
-def _absolute(path: str, home: str) -> str:
-    return home + path[1:] if path.startswith("~") else path
 
 
 def _versions(installations: Iterable[Installation]) -> tuple[Version, ...]:

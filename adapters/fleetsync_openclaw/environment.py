@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from fleetsync.adapter import Look, Wish
-from fleetsync.facts import Facts, Place, PlaceFact, PlaceKind, Verdict
+from fleetsync.facts import Facts, Installation, Place, PlaceFact, PlaceKind, Verdict
 
-from .config import at
+from . import spans
+from .config import Config, at
 from .router import provider_keys
 from .site import TITLE, Site
 
@@ -25,6 +26,8 @@ USABLE = (Verdict.RESOLVES, Verdict.LOOSE)
 _DEFINED = (
     *USABLE, Verdict.EMPTY, Verdict.PLACEHOLDER, Verdict.MALFORMED, Verdict.REFERENCE,
 )
+_GIVEN = (PlaceKind.USER_MANAGER, PlaceKind.SERVICE)
+"""What a gateway is given when it is started, beside its unit."""
 _SHELLS = (PlaceKind.SESSION, PlaceKind.LOGIN, PlaceKind.INTERACTIVE)
 PLACEHOLDER = re.compile(
     r"(?i)<.*>|x{3,}|\*{3,}|\.{3}|change[-_ ]?me|replace.*|your[-_ ].*|__openclaw_redacted__"
@@ -34,12 +37,15 @@ PLACEHOLDER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where one profile's OpenClaw takes its key from: `config` is the effective one."""
+    """Where one profile's OpenClaw takes its key from: `config` is the effective one of
+    `files`, and `installations` are what can be asked there."""
 
     wish: Wish
     facts: Facts
     site: Site
     config: object
+    files: Config
+    installations: tuple[Installation, ...] = ()
 
     @property
     def api_key(self) -> object:
@@ -50,6 +56,15 @@ class Sources:
     def where(self) -> str:
         """The apiKey's place in words."""
         return f"{self.site.config} models.providers.{self.wish.provider}.apiKey"
+
+    @property
+    def advice(self) -> str:
+        """The way that works however OpenClaw is started."""
+        name = self.wish.credential
+        return (
+            f'on the host, write apiKey: "${{{name}}}" into the provider and {name}=… into '
+            f"{self.site.state}/.env (mode 0600)"
+        )
 
     def fact(self, place: Place) -> PlaceFact:
         """The host's verdict on `place`."""
@@ -90,25 +105,72 @@ def _stored(sources: Sources, name: str) -> tuple[Place, ...]:
     return (*manager, *(Place(PlaceKind.DOTENV, file, name) for file in files))
 
 
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """One place where a variable can have its value. `place` is where the host itself finds
+    it, None where it does not; `of_unit`: only what the gateway's unit starts sees it."""
+
+    told: str
+    fact: PlaceFact
+    place: Place | None
+    of_unit: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """Whether OpenClaw would take it for a value."""
+        return self.fact.verdict in USABLE
+
+
+def opening(sources: Sources, name: str) -> Stand | None:
+    """Where OpenClaw takes the value of `name` from; None where it has none."""
+    found = _stands(sources, name)
+    at = _taken(sources, found)
+    return found[at] if at is not None and found[at].usable else None
+
+
 def looks(sources: Sources, name: str) -> tuple[Look, ...]:
     """Every place for `name` in OpenClaw's order; the one it takes its value from opens."""
-    found = [
-        *(Look(place.told, sources.fact(place)) for place in _process(sources, name)),
+    found = _stands(sources, name)
+    taken = _taken(sources, found)
+    return tuple(_look(found, at, opens=at == taken) for at in range(len(found)))
+
+
+def _look(found: list[Stand], at: int, *, opens: bool) -> Look:
+    stand = found[at]
+    opens = opens and stand.usable
+    elsewhere = any(other.usable and not other.of_unit for other in found)
+    only = opens and stand.of_unit and not elsewhere
+    fact = replace(stand.fact, verdict=Verdict.SERVICE_ONLY) if only else stand.fact
+    return Look(stand.told, fact, opens)
+
+
+def _taken(sources: Sources, found: list[Stand]) -> int | None:
+    """The index of the place that decides: of what shells give, any that has a value."""
+    started = 0 if sources.site.units else len(_process(sources, ""))
+    usable = [at for at in range(started) if found[at].usable]
+    defined = [at for at, stand in enumerate(found) if stand.fact.verdict in _DEFINED]
+    return next(iter(usable or defined), None)
+
+
+def _stands(sources: Sources, name: str) -> list[Stand]:
+    """All places for `name`, in OpenClaw's order."""
+    of_unit = bool(sources.site.units)
+    return [
+        *(_asked(sources, place, of_unit) for place in _process(sources, name)),
         *_unit(sources, name),
-        *(Look(place.told, sources.fact(place)) for place in _stored(sources, name)),
+        *(_asked(sources, place, False) for place in _stored(sources, name)),
         *_configured(sources, name),
     ]
-    started = 0 if sources.site.units else len(_process(sources, name))
-    usable = [at for at in range(started) if found[at].fact.verdict in USABLE]
-    defined = [at for at, look in enumerate(found) if look.fact.verdict in _DEFINED]
-    for first in (usable or defined)[:1]:
-        found[first] = replace(found[first], opens=found[first].fact.verdict in USABLE)
-    return tuple(found)
 
 
-def _unit(sources: Sources, name: str) -> Iterator[Look]:
+def _asked(sources: Sources, place: Place, of_unit: bool) -> Stand:
+    return Stand(place.told, sources.fact(place), place, of_unit or place.kind in _GIVEN)
+
+
+def _unit(sources: Sources, name: str) -> Iterator[Stand]:
     for unit in sources.site.units[:1]:
-        yield Look(unit_place(sources, name), judged(unit.environment.get(name)))
+        place = spans.of_line(sources.facts, unit, name)
+        yield Stand(unit_place(sources, name), judged(unit.environment.get(name)), place, True)
 
 
 def unit_place(sources: Sources, name: str) -> str:
@@ -116,11 +178,12 @@ def unit_place(sources: Sources, name: str) -> str:
     return f"{name} in Environment= of {sources.site.units[0].path}"
 
 
-def _configured(sources: Sources, name: str) -> Iterator[Look]:
+def _configured(sources: Sources, name: str) -> Iterator[Stand]:
     for keys in (("env", "vars", name), ("env", name)):
         value = at(sources.config, *keys)
         if isinstance(value, str):
-            yield Look(f"{sources.site.config} {'.'.join(keys)}", judged(value))
+            told = f"{sources.site.config} {'.'.join(keys)}"
+            yield Stand(told, judged(value), spans.of_value(sources.files, *keys))
 
 
 def judged(value: str | None) -> PlaceFact:

@@ -16,6 +16,7 @@ from fleetsync.adapter import SCRATCH, Command, Planned, ScratchFile, Target
 from fleetsync.facts import Installation
 
 from .config import CONFIG
+from .launch import path, start
 from .router import provider_keys
 
 CANDIDATE, ROWS, BASELINE, SERVICE, APPLIED = "candidate", "rows", "baseline", "service", "applied"
@@ -103,7 +104,7 @@ def _command(
     plugins = target.context.get("plugins", "")
     env = {
         "HOME": SCRATCH,
-        "PATH": _path(one),
+        "PATH": path(one),
         "TMPDIR": SCRATCH,
         "XDG_CACHE_HOME": f"{SCRATCH}/cache",
         "LANG": "C.UTF-8",
@@ -111,16 +112,4 @@ def _command(
         "OPENCLAW_STATE_DIR": plugins or f"{SCRATCH}/state",
         **dict(own),
     }
-    return Command((*_start(one), *words), tuple(env.items()), files, seconds=SECONDS)
-
-
-def _start(one: Installation) -> tuple[str, ...]:
-    """The interpreter named outright where it is known: a scratch PATH has no shims."""
-    if one.interpreter and len(one.argv) == 1:
-        return one.interpreter, one.real
-    return one.argv
-
-
-def _path(one: Installation) -> str:
-    own = PurePosixPath(one.interpreter or one.path).parent
-    return ":".join((str(own), "/usr/local/bin", "/usr/bin", "/bin"))
+    return Command((*start(one), *words), tuple(env.items()), files, seconds=SECONDS)

@@ -22,6 +22,8 @@ VARIABLES = tuple(map(Variable, _PATHS))
 TITLE = "openclaw-gateway"
 """The title that a running gateway gives its process (2026.6.11, 2026.9.6)."""
 RUNNING = tuple(Variable(name, TITLE) for name in _PATHS)
+_ALIVE = Variable("HOME", TITLE)
+"""What every gateway has, and nobody where none runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,13 @@ def installed_units(facts: Facts) -> tuple[Unit, ...]:
 
 def questions() -> frozenset[Question]:
     """What must be known to find the files."""
-    return frozenset({*VARIABLES, *RUNNING, *unit_files.QUESTIONS})
+    return frozenset({*VARIABLES, *RUNNING, _ALIVE, *unit_files.QUESTIONS})
+
+
+def runs(site: Site, facts: Facts) -> bool:
+    """Whether a gateway runs that can be no other profile's."""
+    answer = facts.answers.get(_ALIVE)
+    return site.alone and isinstance(answer, VariableFact) and answer.running is not None
 
 
 def _site(profile: str, found: tuple[Unit, ...], facts: Facts) -> Site:
@@ -132,3 +140,8 @@ def tilde(path: str, facts: Facts) -> str:
     if home and (path == home or path.startswith(f"{home}/")):
         return "~" + path[len(home) :]
     return path
+
+
+def absolute(path: str, home: str) -> str:
+    """`path` with a leading `~` spelled out."""
+    return home + path[1:] if path.startswith("~") else path
