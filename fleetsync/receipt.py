@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from fleetsync.errors import ConfigError
-from fleetsync.outcome import HostResult, Outcome, TargetResult
+from fleetsync.outcome import CheckRow, GateRow, HostResult, Outcome, TargetResult, TurnRow
 
 VERSION = 1
 BEGUN, DONE, INTERRUPTED, BROKEN = "begun", "done", "interrupted", "broken"
@@ -36,6 +36,34 @@ class FileRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """One attempt at a turn; what was put down before it was sent is in the journal."""
+
+    identity: str
+    alias: str
+    attempt: int
+    verdict: str
+    reason: str
+    seconds: float
+    ran: str
+    through: str
+    image: bool
+    warnings: tuple[str, ...] = ()
+    checks: tuple[CheckRow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GateRecord:
+    """One line of a target's ledger."""
+
+    gate: str
+    alias: str
+    state: str
+    required: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """What one step came to on one target, or on a host as a whole (`client` "")."""
 
@@ -48,6 +76,8 @@ class Attempt:
     loader: str = ""
     bundle: str = ""
     files: tuple[FileRecord, ...] = ()
+    turns: tuple[TurnRecord, ...] = ()
+    gates: tuple[GateRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +132,20 @@ def _attempt(step: str, target: TargetResult) -> Attempt:
         loader=target.loader,
         bundle=target.bundle,
         files=tuple(FileRecord(d.path, d.real, d.before, d.after) for d in target.diffs),
+        turns=tuple(map(_turn, target.turns)),
+        gates=tuple(map(_gate, target.gates)),
     )
+
+
+def _turn(row: TurnRow) -> TurnRecord:
+    return TurnRecord(
+        row.identity, row.alias, row.attempt, row.verdict.value, row.reason, row.seconds, row.ran,
+        row.through, row.image, row.warnings, row.checks,
+    )
+
+
+def _gate(row: GateRow) -> GateRecord:
+    return GateRecord(row.gate, row.alias, row.state.value, row.required, row.detail)
 
 
 def unknown(step: str, hosts: Iterable[str], reason: str) -> tuple[Attempt, ...]:
@@ -112,7 +155,12 @@ def unknown(step: str, hosts: Iterable[str], reason: str) -> tuple[Attempt, ...]
 
 def path_of(receipt: Receipt, directory: Path) -> Path:
     """Where the receipt of a run is kept."""
-    return directory / f"{receipt.begun.translate({ord(c): None for c in '-:'})}-{receipt.run}.json"
+    return directory / f"{compact(receipt.begun)}-{receipt.run}.json"
+
+
+def compact(moment: str) -> str:
+    """A UTC time as a file's name begins with it."""
+    return moment.translate({ord(c): None for c in "-:"})
 
 
 def save(receipt: Receipt, directory: Path) -> Path:
@@ -179,8 +227,22 @@ def load(path: Path) -> Receipt:
 
 def _receipt(table: Mapping[str, Any]) -> Receipt:
     # Any: what JSON gives; a wrong shape raises TypeError in the constructors.
-    made = tuple(
-        Attempt(**{**item, "files": tuple(FileRecord(**file) for file in item["files"])})
-        for item in table["attempts"]
-    )
+    made = tuple(map(_attempt_of, table["attempts"]))
     return Receipt(**{**table, "attempts": made, "open": tuple(table["open"])})
+
+
+def _attempt_of(item: Mapping[str, Any]) -> Attempt:
+    return Attempt(**{
+        **item,
+        "files": tuple(FileRecord(**file) for file in item["files"]),
+        "turns": tuple(map(_turn_of, item.get("turns", ()))),
+        "gates": tuple(GateRecord(**gate) for gate in item.get("gates", ())),
+    })
+
+
+def _turn_of(item: Mapping[str, Any]) -> TurnRecord:
+    return TurnRecord(**{
+        **item,
+        "warnings": tuple(item["warnings"]),
+        "checks": tuple(CheckRow(**check) for check in item["checks"]),
+    })

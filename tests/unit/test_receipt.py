@@ -10,7 +10,7 @@ import pytest
 
 from fleetsync import receipt
 from fleetsync.errors import ConfigError
-from fleetsync.outcome import Outcome
+from fleetsync.outcome import CheckRow, GateRow, GateState, Outcome, TurnRow, TurnVerdict
 from fleetsync.receipt import Receipt
 
 from .fleets import alone, changed, drift, refused
@@ -35,6 +35,33 @@ def made() -> Receipt:
 
 def test_a_receipt_reads_back_as_it_was_written(tmp_path: Path) -> None:
     assert receipt.load(receipt.save(made(), tmp_path)) == made()
+
+
+def test_turns_and_gates_read_back_as_they_were_written(tmp_path: Path) -> None:
+    check = CheckRow("provider", "anvil", "unavailable", None)
+    turn = TurnRow(
+        "a" * 32, "llm.primary", 2, TurnVerdict.ROUTER, "503", checks=(check,),
+        warnings=("stale pattern",), seconds=1.5, ran="/bin/pi 1.6.0",
+    )
+    gate = GateRow("turn (new session)", GateState.FAILED, True, "llm.primary", "router: 503")
+    host = drift("one")
+    target = replace(host.targets[0], turns=(turn,), gates=(gate,))
+    attempts = receipt.attempts("smoke", [replace(host, targets=(target,))])
+    turned = replace(made(), attempts=attempts)
+    read = receipt.load(receipt.save(turned, tmp_path))
+    assert read == turned
+    assert (read.attempts[0].turns[0].verdict, read.attempts[0].gates[0].state) == (
+        "router", "failed",
+    )
+
+
+def test_a_receipt_from_before_there_were_turns_is_read(tmp_path: Path) -> None:
+    path = receipt.save(made(), tmp_path)
+    table = json.loads(path.read_text())
+    for attempt in table["attempts"]:
+        del attempt["turns"], attempt["gates"]
+    path.write_text(json.dumps(table))
+    assert receipt.load(path) == made()
 
 
 def test_its_name_is_the_time_and_the_run(tmp_path: Path) -> None:
