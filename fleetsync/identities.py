@@ -4,9 +4,7 @@ when none is accepted. Messages name files and count agent keys; they hold no ke
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,15 +25,16 @@ class Key(Protocol):
 
 
 _Key = TypeVar("_Key", bound=Key)
+_PRIVATE = "-----BEGIN OPENSSH PRIVATE KEY-----"
 
 
 class Unusable(Exception):
-    """An identity file that cannot be used. `reason` says why, `locked` that a
-    passphrase would help."""
+    """An identity file that cannot be used. `reason` says why; `command` is what the
+    operator gives where a passphrase would help, else ""."""
 
-    def __init__(self, reason: str, *, locked: bool = False) -> None:
-        super().__init__(reason)
-        self.reason, self.locked = reason, locked
+    def __init__(self, reason: str, command: str = "") -> None:
+        super().__init__(reason, command)
+        self.reason, self.command = reason, command
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,12 @@ class Identities(Generic[_Key]):
     load: Callable[[Path], _Key]
     """reads an identity file; raises Unusable or OSError"""
     offered: list[str] = field(default_factory=list)
-    unusable: list[str] = field(default_factory=list)
-    locked: list[Path] = field(default_factory=list)
+    unusable: dict[str, str] = field(default_factory=dict)
+    """what cannot be used, and why"""
+    locked: dict[Path, str] = field(default_factory=dict)
+    """those of them that a passphrase would open, and the command to give"""
+    told: tuple[str, str] | None = None
+    """what the last refusal said of the host, and its hint"""
 
     def offers(self, agent_keys: Sequence[_Key]) -> list[Offer[_Key]]:
         """All that can be offered, best first."""
@@ -77,15 +80,23 @@ class Identities(Generic[_Key]):
 
     def refused(self, what: str, hint: str = "") -> AuthenticationRefused:
         """The refusal, with all that was tried."""
+        self.told = what, hint
         offered = ", ".join(dict.fromkeys(self.offered)) or "no identity at all"
-        unusable = f"; not usable: {', '.join(self.unusable)}" if self.unusable else ""
-        unlock = "\n".join(f"ssh-add {shlex.quote(str(path))}" for path in self.locked)
+        reasons = ", ".join(f"{what} ({why})" for what, why in self.unusable.items())
+        unusable = f"; not usable: {reasons}" if reasons else ""
+        unlock = "\n".join(self.locked.values())
         return AuthenticationRefused(
             f"{self.endpoint.label}: {self.endpoint.account} {what}; "
             f"offered: {offered}{unusable}",
             unlock or hint or "add your public key to ~/.ssh/authorized_keys of "
             f"{self.endpoint.user} on the host, or name another identity in the inventory",
         )
+
+    def cannot_use(self, path: Path, why: Unusable) -> None:
+        """Keep in mind that a file cannot be used, for the refusal."""
+        self.unusable[str(path)] = why.reason
+        if why.command:
+            self.locked[path] = why.command
 
     def _file_offer(self, path: Path, in_agent: dict[bytes, _Key]) -> Offer[_Key] | None:
         public = _public_half(path)
@@ -95,21 +106,39 @@ class Identities(Generic[_Key]):
             return Offer(str(path), self.load(path))
         except FileNotFoundError:
             if self.endpoint.chosen:
-                self.unusable.append(f"{path} (not found)")
+                self.unusable[str(path)] = "not found"
         except OSError as error:
-            self.unusable.append(f"{path} ({error.strerror})")
+            self.unusable[str(path)] = error.strerror or "cannot be read"
         except Unusable as error:
-            self.unusable.append(f"{path} ({error.reason})")
-            self.locked += [path] if error.locked else []
+            self.cannot_use(path, error)
         return None
 
 
 def _public_half(path: Path) -> bytes:
-    """From FILE.pub, or from FILE where it is itself a public key; b"" for none."""
+    """From FILE.pub, or from FILE, be it public or private; b"" for none."""
     for file in (Path(f"{path}.pub"), path):
         with contextlib.suppress(OSError, ValueError):
-            words = file.read_text("ascii").split(None, 2)
+            text = file.read_text("ascii")
+            words = text.split(None, 2)
             if len(words) > 1 and words[0].startswith(("ssh-", "ecdsa-", "sk-")):
-                with contextlib.suppress(binascii.Error):
-                    return base64.b64decode(words[1], validate=True)
+                return base64.b64decode(words[1], validate=True)
+            if text.startswith(_PRIVATE):
+                return _beside_private(text)
     return b""
+
+
+def _beside_private(text: str) -> bytes:
+    """The public half that OpenSSH keeps in a private key, in clear even if the rest is
+    encrypted: after the magic, three strings (cipher, derivation, its options) and the
+    number of keys."""
+    body = "".join(text.partition(_PRIVATE)[2].partition("-----")[0].split())
+    data = base64.b64decode(body, validate=True).removeprefix(b"openssh-key-v1\0")
+    for _ in range(3):
+        _, data = _string(data)
+    return _string(data[4:])[0]
+
+
+def _string(data: bytes) -> tuple[bytes, bytes]:
+    """A string of SSH's wire format, and what follows it."""
+    end = 4 + int.from_bytes(data[:4], "big")
+    return data[4:end], data[end:]

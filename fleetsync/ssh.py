@@ -1,4 +1,4 @@
-"""A host over SSH, by Fabric and Paramiko: the only module that knows them.
+"""A host over SSH, by Fabric and Paramiko: with `login`, the only module that knows them.
 
 Fabric keeps the connection, its gateway and its settings; what it would do by itself is
 replaced where it would be wrong here: it accepts any host key (ours are checked before
@@ -10,32 +10,26 @@ raw channel keeps the bytes). Errors of the libraries end here, as those of `err
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import socket
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import fabric
 import paramiko
-from cryptography.exceptions import UnsupportedAlgorithm
-from paramiko.agent import AgentSSH
 from paramiko.packet import Packetizer
-from paramiko.pkey import UnknownKeyType
 from paramiko.ssh_exception import (
-    BadAuthenticationType,
     ChannelException,
     IncompatiblePeer,
     NoValidConnectionsError,
-    PasswordRequiredException,
 )
 
-from fleetsync.errors import Away, HostError, HostUnusable, Lost
+from fleetsync.errors import AuthenticationRefused, Away, HostUnusable, Lost
 from fleetsync.exchange import converse
-from fleetsync.identities import Identities, Offer, Unusable
 from fleetsync.known_hosts import HostKey, Trust
+from fleetsync.login import Login
+from fleetsync.own_secrets import OwnSecrets
 from fleetsync.remote import ANSWER_CAP
 from fleetsync.sockets import PromptSocket, ProxyCommand, Tunnel
 from fleetsync.ssh_config import Address, Endpoint, Timeouts, route
@@ -62,33 +56,39 @@ class SshRemote:
     """
 
     def __init__(
-        self, address: Address, timeouts: Timeouts | None = None, *, use_ssh_config: bool = True
+        self, address: Address, timeouts: Timeouts | None = None, *, use_ssh_config: bool = True,
+        secrets: OwnSecrets | None = None,
     ) -> None:
-        """`use_ssh_config` False: what the inventory says is all there is."""
+        """`use_ssh_config` False: what the inventory says is all there is. `secrets` are
+        the operator's, shared by all remotes of a run; without, nobody is asked for one."""
         self.address = address
         self.timeouts = timeouts or Timeouts()
         self.notices: tuple[str, ...] = ()
         """what of ssh's configuration is not honoured; filled by `connect`"""
         self._use_ssh_config = use_ssh_config
+        self._secrets = secrets or OwnSecrets()
         self._hops: list[_Hop] = []
 
     def connect(self) -> None:
         """Reach the host, over its jump hosts, check its key, authenticate. Idempotent.
 
-        Raises Away, HostKeyRefused or AuthenticationRefused; then nothing stays open.
+        Raises Away, HostKeyRefused or AuthenticationRefused; then nothing stays open. The
+        operator is asked for a secret while nothing is open: no login waits for an answer.
         """
         if self._hops and self._hops[-1].alive:
             return
         self.close()
         endpoints = route(self.address, use_ssh=self._use_ssh_config)
         self.notices = tuple(notice for endpoint in endpoints for notice in endpoint.notices)
-        with contextlib.ExitStack() as undo:
-            undo.callback(self.close)
-            for endpoint in endpoints:
-                gateway = self._hops[-1] if self._hops else None
-                self._hops.append(_Hop(endpoint, self.timeouts, gateway))
-                self._hops[-1].open()
-            undo.pop_all()
+        logins = [Login(one, self.timeouts.auth, self._secrets) for one in endpoints]
+        for login in logins:
+            login.prepare()
+        try:
+            self._open(logins)
+        except AuthenticationRefused:
+            if not any([login.found_more() for login in logins]):
+                raise
+            self._open(logins)
 
     def exchange(
         self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
@@ -117,6 +117,15 @@ class SshRemote:
         while self._hops:
             self._hops.pop().close()
 
+    def _open(self, logins: Sequence[Login]) -> None:
+        with contextlib.ExitStack() as undo:
+            undo.callback(self.close)
+            for login in logins:
+                gateway = self._hops[-1] if self._hops else None
+                self._hops.append(_Hop(login, self.timeouts, gateway))
+                self._hops[-1].open()
+            undo.pop_all()
+
     def _start(
         self, hop: _Hop, command: str, seconds: float, overdue: threading.Event
     ) -> paramiko.Channel:
@@ -137,7 +146,8 @@ class SshRemote:
 class _Hop:
     """The connection to one machine on the way, the last of which is the host."""
 
-    def __init__(self, endpoint: Endpoint, timeouts: Timeouts, gateway: _Hop | None) -> None:
+    def __init__(self, login: Login, timeouts: Timeouts, gateway: _Hop | None) -> None:
+        endpoint = login.endpoint
         connect = endpoint.connect_seconds or timeouts.connect
         self.endpoint = endpoint
         self._timeouts = replace(timeouts, connect=connect)
@@ -157,7 +167,7 @@ class _Hop:
                 "auth_timeout": timeouts.auth,
                 "channel_timeout": timeouts.channel,
                 "transport_factory": self._make_transport,
-                "auth_strategy": _Authentication(endpoint, timeouts.auth),
+                "auth_strategy": login,
             },
         )
         self._connection.client.set_missing_host_key_policy(_CheckHostKey(endpoint.trust))
@@ -293,104 +303,3 @@ def _as_away(endpoint: Endpoint, seconds: float) -> Iterator[None]:
         silent = "No existing session" in str(error) or isinstance(error, EOFError)
         reason = f"no SSH handshake within {seconds:g} s" if silent else str(error)
         raise Away(f"{where}: {reason}") from error
-
-
-# --- authentication --------------------------------------------------------------
-
-
-class _Agent(AgentSSH):
-    """The agent behind one socket; Paramiko's own knows only SSH_AUTH_SOCK."""
-
-    def __init__(self, path: str, seconds: float) -> None:
-        super().__init__()
-        connection = socket.socket(socket.AF_UNIX)
-        try:
-            connection.settimeout(seconds)
-            connection.connect(path)
-            self._connect(connection)  # type: ignore[attr-defined]  # absent from the stubs
-        except (OSError, paramiko.SSHException, ValueError):
-            connection.close()
-            raise
-
-    def close(self) -> None:
-        """Let go of the agent."""
-        self._close()  # type: ignore[attr-defined]  # absent from the stubs
-
-
-class _Authentication:
-    """Offers the operator's identities, as an `AuthStrategy` of Paramiko."""
-
-    def __init__(self, endpoint: Endpoint, seconds: float) -> None:
-        self._endpoint = endpoint
-        self._seconds = seconds
-        self._identities: Identities[paramiko.PKey] = Identities(endpoint, _load)
-
-    def authenticate(self, transport: paramiko.Transport) -> None:
-        """Raises AuthenticationRefused, or Away when the host says nothing."""
-        with contextlib.ExitStack() as stack:
-            offers = self._identities.offers(self._agent_keys(stack))
-            if any(self._accepted(transport, offer) for offer in offers):
-                return
-            # Some servers take RSA with SHA2-256 alone and do not say so.
-            transport.disabled_algorithms = {"pubkeys": ["rsa-sha2-512"]}
-            rsa = [offer for offer in offers if "rsa" in offer.key.get_name()]
-            if any(self._accepted(transport, offer) for offer in rsa):
-                return
-        raise self._identities.refused("accepts none of the identities offered")
-
-    def _accepted(
-        self, transport: paramiko.Transport, offer: Offer[paramiko.PKey]
-    ) -> bool:
-        self._identities.offered.append(offer.label)
-        try:
-            further = transport.auth_publickey(self._endpoint.user, offer.key)
-        except BadAuthenticationType as error:
-            wanted = ", ".join(error.allowed_types)
-            raise self._identities.refused(f"takes no key, but {wanted}") from error
-        except paramiko.AuthenticationException as error:
-            if transport.is_active() and "timeout" not in str(error):
-                return False
-            raise self._ended(transport, error) from error
-        except (paramiko.SSHException, OSError, EOFError, ValueError) as error:
-            raise self._ended(transport, error) from error
-        if further:
-            raise self._identities.refused(f"wants more than a key: {', '.join(further)}")
-        return True
-
-    def _ended(self, transport: paramiko.Transport, error: Exception) -> HostError:
-        if transport.is_active():
-            return Away(
-                f"{self._endpoint.label}: {self._endpoint.account}: no answer to an identity "
-                f"within {self._seconds:g} s"
-            )
-        return self._identities.refused(
-            f"ended the connection while identities were offered ({error})",
-            "many identities may be too many: name one by `identity` in the inventory, "
-            "or by IdentityFile and IdentitiesOnly in ~/.ssh/config",
-        )
-
-    def _agent_keys(self, stack: contextlib.ExitStack) -> Sequence[paramiko.PKey]:
-        if not self._endpoint.agent:
-            return ()
-        try:
-            agent = _Agent(self._endpoint.agent, self._seconds)
-        except (OSError, paramiko.SSHException, ValueError):
-            self._identities.unusable.append(f"the agent at {self._endpoint.agent} (no answer)")
-            return ()
-        stack.callback(agent.close)
-        return agent.get_keys()
-
-
-def _load(path: Path) -> paramiko.PKey:
-    try:
-        return _parse(path, path.stat().st_mtime_ns)
-    except (PasswordRequiredException, TypeError) as error:
-        # cryptography raises TypeError for an encrypted key without a passphrase.
-        raise Unusable("encrypted, and not in the agent", locked=True) from error
-    except (paramiko.SSHException, UnknownKeyType, UnsupportedAlgorithm, ValueError) as error:
-        raise Unusable("not a private key that can be used") from error
-
-
-@functools.lru_cache(maxsize=64)
-def _parse(path: Path, _mtime: int) -> paramiko.PKey:
-    return paramiko.PKey.from_path(path)

@@ -28,7 +28,7 @@ class FakeKey:
 def load(path: Path) -> FakeKey:
     data = path.read_bytes()
     if data.startswith(b"locked"):
-        raise Unusable("encrypted, and not in the agent", locked=True)
+        raise Unusable("encrypted, and not in the agent", f"ssh-add '{path}'")
     if data.startswith(b"junk"):
         raise Unusable("not a private key")
     return FakeKey(data)
