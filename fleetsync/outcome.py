@@ -82,7 +82,8 @@ class RouterVerdict(enum.Enum):
 class RouterRow:
     """The proof from the host for one target. `detail` says more (DNS, refused, TLS,
     timeout, an HTTP status, why it was not checked); `missing` are aliases that the router
-    does not list; `proxies` are the names of the proxy variables that applied."""
+    does not list; `proxies` are the names of the proxy variables that are set there,
+    though the proof itself followed none."""
 
     verdict: RouterVerdict
     url: str
@@ -311,6 +312,10 @@ class HostResult:
     notes: tuple[str, ...] = ()
     interrupted: tuple[str, ...] = ()
     """transactions found cut off on this host and left alone, one line each"""
+    unsettled: tuple[str, ...] = ()
+    """turns without an end on record, one line each: recovery required"""
+    settled: tuple[str, ...] = ()
+    """such turns of earlier runs that this step gave an end, one line each"""
     account: AccountRow | None = None
     """who answered; set wherever the host was reached"""
     bundles: tuple[BundleRow, ...] = ()
@@ -354,6 +359,6 @@ def exit_code(hosts: Iterable[HostResult], *, drift_is_3: bool) -> int:
     for code, outcomes in _ORDER:
         if seen & outcomes:
             return code
-    if any(host.interrupted for host in results) or (drift_is_3 and Outcome.DRIFT in seen):
+    if any(host.interrupted or host.unsettled for host in results) or (drift_is_3 and Outcome.DRIFT in seen):
         return 3
     return 0
