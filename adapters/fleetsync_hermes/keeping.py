@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from fleetsync.adapter import Keep, Target, Wish
 from fleetsync.facts import FileFact, Place, PlaceKind, Verdict
 
-from .entry import MAP
+from .entry import MAP, same_name
 from .files import CONFIG
 from .homes import managed_directory
 from .router import stanza
@@ -69,16 +69,21 @@ def _before(entry: Sources, versions: tuple[Version, ...]) -> str:
             f"{entry.entry.told} runs a command for its key; in the place of its key_cmd, "
             f"{_AGAIN}:\n    key_env: {entry.wish.credential}"
         )
-    for place, _ in pools(entry) if entry.pooled else ():
+    for number, (place, inherited) in enumerate(pools(entry) if entry.pooled else (), 1):
         if entry.fact(place).verdict not in (Verdict.ABSENT, Verdict.EMPTY):
-            return (
-                f"the pool in {place.where} comes before config.yaml; on the host, with the new "
-                f"key at its prompt:\nhermes -p {entry.home.name} auth add "
-                f"custom:{entry.entry.label} --type api-key --label new\n"
-                f"and without the old one:\nhermes -p {entry.home.name} auth remove "
-                f"custom:{entry.entry.label} 1"
-            )
+            return _pooled(entry, place, 0 if inherited else number)
     return ""
+
+
+def _pooled(entry: Sources, place: Place, number: int) -> str:
+    """How Hermes itself changes its pool: without the entry of this number, if it is the
+    profile's own, and with a new one."""
+    auth, pool = f"hermes -p {entry.home.name} auth", f"custom:{same_name(entry.entry.label)}"
+    gone = f"{auth} remove {pool} {number}\n" if number else ""
+    return (
+        f"the pool in {place.where} comes before config.yaml; on the host, with the new key at "
+        f"the prompt of the last:\n{gone}{auth} add {pool} --type api-key --label new"
+    )
 
 
 def _variable(entry: Sources) -> str:

@@ -13,14 +13,11 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 LATE = 124
-UNWIND = 4
-"""Seconds in which Hermes writes what it used when it is interrupted (under 1 s seen)."""
 RECORD = 20
 """Seconds for the export of the session (1 s seen)."""
 
@@ -34,23 +31,13 @@ def copy(copies: dict[str, str]) -> None:
 
 
 def take(words: list[str], seconds: float) -> int:
-    """Hermes' exit status; a signal that ended it counts as 128 and its number."""
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL) as program:
-        try:
-            status = program.wait(seconds)
-        except subprocess.TimeoutExpired:
-            end(program)
-            return LATE
-    return status if status >= 0 else 128 - status
-
-
-def end(program: subprocess.Popen[bytes]) -> None:
-    """Interrupt it, so that it tells what it did; kill it where that is in vain."""
-    program.send_signal(signal.SIGINT)
+    """Hermes' exit status; a signal that ended it counts as 128 and its number. Past its
+    limit it is killed: interrupted in the midst of a request, it goes on waiting (0.19.0)."""
     try:
-        program.wait(UNWIND)
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        program.kill()
+        return LATE
+    return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
 
 def record(words: list[str]) -> None:

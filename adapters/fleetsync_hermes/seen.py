@@ -34,6 +34,7 @@ _WORDS = (
     ("invalid api response", "router", "the router's answer is malformed"),
     ("no inference provider", "credential", "Hermes found no provider with a key"),
     ("unknown provider", "catalog", "Hermes knows no such provider"),
+    ("api call failed", "router", "the router's answer could not be read"),
 )
 """Words of Hermes' on a failure, lower-cased, what they mean, and that in words of ours."""
 
