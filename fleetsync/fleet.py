@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,9 @@ from fleetsync.errors import (
 )
 from fleetsync.inventory import Host
 from fleetsync.job import Approved, Job, Run, Step
+from fleetsync.leftovers import required
 from fleetsync.outcome import HostResult, Outcome
+from fleetsync.own_secrets import OwnSecrets
 from fleetsync.probe import Salts
 from fleetsync.redact import words
 from fleetsync.remote import Remote
@@ -42,12 +45,14 @@ def run(
     finished: Callable[[HostResult], None],
     stopped: Callable[[], bool] = lambda: False,
     connect: Connect | None = None,
+    secrets: OwnSecrets | None = None,
 ) -> tuple[HostResult, ...]:
     """Do every job, at most `workers` at a time; results in the order of `jobs`, each told
     which other hosts hold its key.
 
     `started` and `finished` are called from worker threads, for progress only. Once
-    `stopped` says so no further job is started; those are left out of the results. A
+    `stopped` says so no further job is started; those are left out of the results.
+    `secrets` are the operator's own, for logging in over SSH (without `connect`). A
     KeyboardInterrupt leaves at once: what `finished` told is what is known.
     """
     salts = Salts.fresh()
@@ -56,7 +61,7 @@ def run(
         if stopped():
             return None
         started(job.host.name)
-        result = settle(job, salts, connect or _by_ssh)
+        result = settle(job, salts, connect or functools.partial(_by_ssh, secrets=secrets))
         finished(result)
         return result
 
@@ -79,7 +84,20 @@ def _account(host: Host) -> tuple[str, str, int]:
 
 
 def settle(job: Job, salts: Salts, connect: Connect) -> HostResult:
-    """One host's step; whatever goes wrong becomes this host's outcome and no other's."""
+    """One host's step; whatever goes wrong becomes this host's outcome and no other's.
+
+    Turns of earlier runs without an end are told by every step but those that settle them.
+    """
+    result = _settled(job, salts, connect)
+    if job.step in _SETTLING and result.outcome is None:
+        return result
+    return replace(result, unsettled=tuple(required(job.unsettled)))
+
+
+_SETTLING = (Step.SMOKE, Step.RECOVER)
+
+
+def _settled(job: Job, salts: Salts, connect: Connect) -> HostResult:
     if job.host.hold:
         return HostResult(
             job.host.name, outcome=Outcome.HELD, reason=job.host.hold,
@@ -111,14 +129,15 @@ def _step(job: Job, salts: Salts, connect: Connect) -> HostResult:
         remote.close()
 
 
-def _by_ssh(host: Host, seconds: float) -> Remote:
+def _by_ssh(host: Host, seconds: float, secrets: OwnSecrets | None) -> Remote:
     from fleetsync.ssh import Address, SshRemote, Timeouts
 
     address = Address(
         host.name, host.address, host.user, host.port, host.identity, host.known_hosts
     )
     bounds = Timeouts()
-    return SshRemote(address, replace(bounds, connect=min(bounds.connect, seconds)))
+    timeouts = replace(bounds, connect=min(bounds.connect, seconds))
+    return SshRemote(address, timeouts, secrets=secrets)
 
 
 def _failed(job: Job, error: FleetsyncError) -> HostResult:

@@ -6,7 +6,9 @@ import enum
 from dataclasses import dataclass
 
 from fleetsync.adapter import Wish
+from fleetsync.facts import Sealed
 from fleetsync.inventory import Host
+from fleetsync.journal import Unsettled
 
 
 class Step(enum.Enum):
@@ -15,6 +17,7 @@ class Step(enum.Enum):
     PREVIEW = "preview"
     APPLY = "apply"
     VERIFY = "verify"
+    SMOKE = "smoke"
     DOCTOR = "doctor"
     AGAIN = "look again"
     """whether what was written is still there"""
@@ -23,6 +26,8 @@ class Step(enum.Enum):
     RECOVER = "recover"
     BUNDLES = "bundles"
     PRUNE = "prune"
+    KEEP = "look where a key goes"
+    SET = "credential set"
     TAKE_BACK = "rollback preview"
     ROLLBACK = "rollback"
 
@@ -65,12 +70,13 @@ class Approved:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What recover, bundles and rollback are told beyond the host.
+    """What recover, bundles, rollback and credential set are told beyond the host.
 
     `bundle` and `run` choose what is meant; with neither it is the newest that is done.
     `clients` leaves out the files of others. `force` puts originals over later edits.
     `undo` takes back instead of finishing; `digests` has originals hashed; `prune` names
-    the bundles that go.
+    the bundles that go. `key` is the new one of `target`, a label; an order with a key does
+    not travel.
     """
 
     bundle: str = ""
@@ -80,6 +86,8 @@ class Order:
     undo: bool = False
     digests: bool = False
     prune: tuple[str, ...] = ()
+    target: str = ""
+    key: Sealed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +110,8 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One host's step; picklable. `approved` None: nothing was previewed before. `deep`
+    """One host's step; picklable. `approved` None: nothing was previewed before.
+    `unsettled` are this host's turns of earlier runs that have no end on record. `deep`
     has an interactive shell of the account asked too."""
 
     step: Step
@@ -112,5 +121,6 @@ class Job:
     approved: tuple[Approved, ...] | None = None
     order: Order = Order()
     turns: Turns = Turns()
+    unsettled: tuple[Unsettled, ...] = ()
     proof: Proof = Proof.NONE
     deep: bool = False

@@ -19,6 +19,12 @@ def required(found: Sequence[Unsettled]) -> Iterator[str]:
     return (f"{one.told}: recovery required" for one in found)
 
 
+def scratch_of(runner: Runner) -> str:
+    """The directory in which the host lays scratch. Raises HostError."""
+    (record,) = runner.call((Call("fs_where"),))
+    return record.fields[0]
+
+
 def settle(runner: Runner, found: Sequence[Unsettled]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Settle each of them: what was done, and what is still to be settled, a line each.
 

@@ -24,8 +24,6 @@ def notices(fleet: FleetTable, adapters: Collection[str]) -> Iterator[str]:
 
 
 def _pending_keys(fleet: FleetTable) -> Iterator[str]:
-    if fleet.smoke.aliases:
-        yield "smoke.aliases"
     if fleet.catalog_source is not None:
         yield "catalog_source"
 

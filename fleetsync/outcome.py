@@ -359,6 +359,7 @@ def exit_code(hosts: Iterable[HostResult], *, drift_is_3: bool) -> int:
     for code, outcomes in _ORDER:
         if seen & outcomes:
             return code
-    if any(host.interrupted or host.unsettled for host in results) or (drift_is_3 and Outcome.DRIFT in seen):
+    cut = any(host.interrupted or host.unsettled for host in results)
+    if cut or (drift_is_3 and Outcome.DRIFT in seen):
         return 3
     return 0

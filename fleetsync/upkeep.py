@@ -9,10 +9,11 @@ from fleetsync import transaction
 from fleetsync.bundles import Bundle, Bundles
 from fleetsync.facts import State, StateFact
 from fleetsync.job import Job
+from fleetsync.leftovers import settle
 from fleetsync.outcome import HostResult, Outcome, RecoveryRow
 from fleetsync.probe import Salts, ask
 from fleetsync.redact import printable
-from fleetsync.remote import Reader, Writer
+from fleetsync.remote import Reader, Runner, Writer
 from fleetsync.transaction import Recovery
 from fleetsync.unwritten import problem_line
 
@@ -28,14 +29,18 @@ def find(job: Job, reader: Reader) -> HostResult:
     ))
 
 
-def recover(job: Job, writer: Writer) -> HostResult:
-    """Finish them, or take them back. Raises HostError."""
+def recover(job: Job, runner: Runner, writer: Writer) -> HostResult:
+    """Finish them, or take them back; and settle lost turns. Raises HostError, and
+    ConfigError where a journal cannot be written."""
+    settled, left = settle(runner, job.unsettled)
     recovered = transaction.recover(writer, undo=job.order.undo)
     rows = tuple(map(_row, recovered.found))
     if recovered.settled:
-        return HostResult(job.host.name, recoveries=rows)
+        return HostResult(job.host.name, recoveries=rows, settled=settled, unsettled=left)
     return HostResult(
         job.host.name,
+        settled=settled,
+        unsettled=left,
         outcome=Outcome.FAILED,
         reason="; ".join(map(problem_line, recovered.problems)),
         step="put right on the host what stands in the way, then recover again",

@@ -73,7 +73,7 @@ def report(
         generation=selection.run.generation,
         run=selection.run.identity,
         hosts=seen.hosts,
-        errors=tuple(_problems(seen)),
+        errors=tuple(_problems(seen, selection)),
     )
 
 
@@ -85,10 +85,12 @@ def status(code: int, hosts: Sequence[HostResult]) -> str:
     return "drift" if drift else "unfinished" if code else "ok"
 
 
-def _problems(seen: Conducted) -> Iterator[Problem]:
+def _problems(seen: Conducted, selection: Selection) -> Iterator[Problem]:
     if seen.interrupted:
         left = ", ".join((*seen.begun, *seen.open))
         yield Problem("interrupted", f"interrupted; left: {left}" if left else "interrupted")
     for host in seen.hosts:
+        again = selection.command("recover", (host.host,))
+        yield from (Problem("recovery", f"{host.host}: {line}", again) for line in host.unsettled)
         if host.bug:
             yield bug(f"{host.host}: {host.reason}", "\n".join((host.reason, *host.bug)))

@@ -95,6 +95,8 @@ class Report:
     hosts: tuple[HostResult, ...] = ()
     errors: tuple[Problem, ...] = ()
     notices: tuple[str, ...] = ()
+    all_targets_verified: bool | None = None
+    """whether every required gate of every target is settled; None where none was tried"""
 
 
 def envelope(report: Report) -> str:

@@ -1,4 +1,4 @@
-"""`recover`: find interrupted transactions, ask, finish them or take them back."""
+"""`recover`: find what was cut off, ask, finish it or take it back; settle lost turns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def recover(
     """
     need_terminal("recover", selection, yes=yes, look="preview")
     seen = look(Step.FIND, selection, options, output)
-    ready = [] if seen.interrupted else [h.host for h in seen.hosts if h.recoveries]
+    ready = [] if seen.interrupted else [
+        h.host for h in seen.hosts if h.recoveries or (h.unsettled and h.outcome is None)
+    ]
     output.answer(*_lines(seen.hosts, output, options))
     if ready and not yes and not agreed(tuple(_question(seen.hosts, undo=undo)), output):
         return declined(report("recover", selection, seen))
@@ -61,6 +63,7 @@ def _lines(hosts: Sequence[HostResult], output: Output, options: Options) -> Ite
             yield from next_step(entry.step)
     for host in hosts:
         yield from (f"{cell(host.host)}  {_told(row)}" for row in host.recoveries)
+        yield from (f"{cell(host.host)}  {cell(line)}" for line in host.settled)
 
 
 def _told(row: RecoveryRow) -> str:
@@ -73,9 +76,12 @@ def _told(row: RecoveryRow) -> str:
 
 def _question(hosts: Sequence[HostResult], *, undo: bool) -> Iterator[str]:
     count = sum(len(host.recoveries) for host in hosts)
-    where = sum(bool(host.recoveries) for host in hosts)
-    what = "Take back" if undo else "Finish"
-    yield f"{what} {counted(count, 'transaction')} on {counted(where, 'host')}? [y/N] "
+    turns = sum(len(host.unsettled) for host in hosts)
+    where = sum(bool(host.recoveries or host.unsettled) for host in hosts)
+    what = "take back" if undo else "finish"
+    told = [f"{what} {counted(count, 'transaction')}"] if count else []
+    told += [f"settle {counted(turns, 'lost turn')}"] if turns else []
+    yield f"{' and '.join(told).capitalize()} on {counted(where, 'host')}? [y/N] "
 
 
 def _ending(last: Conducted, *, nothing: bool) -> Iterator[str]:

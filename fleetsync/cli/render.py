@@ -321,6 +321,9 @@ def summary(hosts: Sequence[HostResult]) -> str:
     cut = sum(len(host.interrupted) for host in hosts)
     if cut:
         told.append(f"{counted(cut, 'interrupted transaction')} found")
+    lost = sum(len(host.unsettled) for host in hosts)
+    if lost:
+        told.append(f"{counted(lost, 'turn')} without an end")
     size = counted(len(hosts), "host")
     if len(found) != len(hosts):
         size += f", {counted(len(found), 'target')}"

@@ -16,6 +16,7 @@ from fleetsync.cli.options import Options
 from fleetsync.errors import UsageError
 from fleetsync.inventory import Host, Inventory
 from fleetsync.job import Job, Order, Run, Step
+from fleetsync.journal import Unsettled, unsettled
 
 BACKUPS = "backups"
 """Where receipts go, beside the inventory, unless `--receipts` says otherwise."""
@@ -37,13 +38,20 @@ class Selection:
     words: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
+    smoke: tuple[str, ...] = ()
+    """aliases that [smoke] names besides each target's default"""
+    unsettled: tuple[Unsettled, ...] = ()
+    """turns of earlier runs on these hosts that have no end on record"""
 
     def jobs(
         self, step: Step, names: Sequence[str] | None = None, order: Order | None = None
     ) -> list[Job]:
         """One job for each host, or for those in `names`."""
         return [
-            Job(step, self.run, host, wishes, order=order or Order())
+            Job(
+                step, self.run, host, wishes, order=order or Order(),
+                unsettled=tuple(u for u in self.unsettled if u.dispatch.host == host.name),
+            )
             for host, wishes in self.wishes
             if names is None or host.name in names
         ]
@@ -74,6 +82,8 @@ def select(words: Sequence[str], options: Options, *, again: bool = False) -> Se
         words=tuple(words),
         context=_context(options),
         notices=(*fleet.notices, *told),
+        smoke=fleet.fleet.smoke.aliases,
+        unsettled=unsettled(receipts, {host.name for host, _ in wishes}),
     )
 
 
@@ -92,10 +102,13 @@ def select_hosts(words: Sequence[str], options: Options) -> Selection:
             f"no client is called {', '.join(unknown)}",
             f"the inventory has: {', '.join(sorted(known))}",
         )
+    hosts = fleet.select(words)
+    receipts = options.receipts or directory.absolute().parent / BACKUPS
     return Selection(
         run=_run("", options),
-        wishes=tuple((host, ()) for host in fleet.select(words)),
-        receipts=options.receipts or directory.absolute().parent / BACKUPS,
+        wishes=tuple((host, ()) for host in hosts),
+        receipts=receipts,
+        unsettled=unsettled(receipts, {host.name for host in hosts}),
         words=tuple(words),
         context=_context(options),
     )

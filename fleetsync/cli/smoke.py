@@ -16,7 +16,7 @@ from fleetsync.cli.selection import Selection
 from fleetsync.cli.turns import counts, turned
 from fleetsync.errors import UsageError
 from fleetsync.gates import all_targets_verified
-from fleetsync.job import Job, Step, Turns
+from fleetsync.job import Job, Proof, Step, Turns
 
 IMAGE_CAP = 4 * 1024 * 1024
 """Bytes of an image beyond which a turn would test the router's limits instead."""
@@ -35,14 +35,17 @@ class Wanted:
     retries: int = 1
 
 
-def smoke(selection: Selection, options: Options, output: Output, wanted: Wanted) -> Report:
-    """Take the turns, show what they prove, keep a receipt.
+def smoke(
+    selection: Selection, options: Options, output: Output, wanted: Wanted, *, offline: bool
+) -> Report:
+    """Take the turns, show what they prove, keep a receipt. `offline` leaves out the
+    proof of each host's key at the router, which else comes before its turns.
 
     Raises UsageError for an alias that no host has, an image that is none, and where the
     receipt cannot be kept.
     """
     turns = _turns(selection, wanted)
-    jobs = jobs_of(selection, turns)
+    jobs = jobs_of(selection, turns, offline=offline)
     with recorded("smoke", selection, Conducted(()), writes=bool(jobs)) as record:
         done = conduct(jobs, workers=options.workers, output=output, quiet=options.quiet)
         made = report("smoke", selection, done, drift_is_3=True)
@@ -64,12 +67,13 @@ def show(done: Conducted, options: Options, output: Output) -> None:
 
 
 def jobs_of(
-    selection: Selection, turns: Turns, names: Sequence[str] | None = None
+    selection: Selection, turns: Turns, names: Sequence[str] | None = None, *, offline: bool
 ) -> list[Job]:
     """A job for each host, each with a journal of its own beside the receipts."""
+    proof = Proof.OFFLINE if offline else Proof.ASK
     stem = f"{receipt.compact(receipt.now())}-{selection.run.identity}"
     return [
-        replace(job, turns=replace(turns, journal=(
+        replace(job, proof=proof, turns=replace(turns, journal=(
             str(selection.receipts), f"{stem}-{job.host.name}"
         )))
         for job in selection.jobs(Step.SMOKE, names)

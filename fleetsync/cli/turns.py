@@ -35,7 +35,9 @@ def turned(
         if not quiet:
             yield from (f"  note: {cell(note)}" for note in entry.notes)
     for host in hosts:
-        yield from (f"{cell(host.host)}  {cell(line)}" for line in host.interrupted)
+        yield from (f"{cell(host.host)}  {cell(line)}" for line in host.settled)
+        yield from (f"{cell(host.host)}  interrupted transaction: {cell(line)}"
+                    for line in host.interrupted)
 
 
 def _target(target: TargetResult, *, verbose: bool) -> Iterator[str]:

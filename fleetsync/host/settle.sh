@@ -1,6 +1,13 @@
 # What is left of a run whose answer was lost: its processes by their tag, its scratch
 # directory by its name. Needs bounded.sh.
 
+# fs_where: the directory in which scratch directories are made.
+fs_where() {
+    case ${TMPDIR-} in
+    /*) fs_say WHERE "${TMPDIR%/}" ;;
+    *) fs_say WHERE /tmp ;;
+    esac
+}
 # fs_settle RUN: end what lives of it, remove its directory, and say what there was:
 # processes ended, whether there was a directory (0 or 1), processes that are still there.
 fs_settle() {

@@ -415,7 +415,6 @@ NOT_YET = "is accepted, its feature is not in this version"
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ('[smoke]\naliases = ["llm.primary"]\n', "smoke.aliases"),
         (
             '[catalog_source]\nkind = "anvil"\nurl = "http://r"\ncredential = "K"\n',
             "catalog_source",
