@@ -12,11 +12,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
+import click
+
 from fleetsync import fleet
+from fleetsync.cli.hidden import ask_hidden, may_ask
 from fleetsync.cli.output import Output
 from fleetsync.cli.progress import Progress, progress
 from fleetsync.job import Job
 from fleetsync.outcome import HostResult
+from fleetsync.own_secrets import OwnSecrets
+
+_SECRETS = "fleetsync.own_secrets"
+"""Where click's context of a command has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,11 @@ class _Watch:
         """Whether no further host may be started."""
         return self.stop
 
+    def ask(self, question: str) -> str | None:
+        """Ask on the terminal, where nobody else writes meanwhile; see `ask_hidden`."""
+        with self._lock, self._shown.paused():
+            return ask_hidden(question, self.stopped)
+
 
 def conduct(
     jobs: Sequence[Job], *, workers: int, output: Output, quiet: bool = False
@@ -74,10 +86,20 @@ def conduct(
                     started=watch.started,
                     finished=watch.finished,
                     stopped=watch.stopped,
+                    secrets=_secrets(watch),
                 )
         except KeyboardInterrupt:
             hosts = tuple(watch.done[name] for name in names if name in watch.done)
     return _conducted(hosts, names, watch)
+
+
+def _secrets(watch: _Watch) -> OwnSecrets:
+    """The operator's own, the same in all steps of one command: nobody is asked twice."""
+    context = click.get_current_context(silent=True)
+    kept = context.meta if context else {}
+    secrets: OwnSecrets = kept.setdefault(_SECRETS, OwnSecrets())
+    secrets.prompt = watch.ask if may_ask() else None
+    return secrets
 
 
 def _conducted(hosts: tuple[HostResult, ...], names: Sequence[str], watch: _Watch) -> Conducted:

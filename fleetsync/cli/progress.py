@@ -25,6 +25,9 @@ class Progress(Protocol):
     def finished(self, result: HostResult) -> None:
         """A host's result came."""
 
+    def paused(self) -> contextlib.AbstractContextManager[None]:
+        """While inside, nothing is drawn: the terminal is for a question."""
+
 
 @contextlib.contextmanager
 def progress(output: Output, step: str, total: int, *, quiet: bool) -> Iterator[Progress]:
@@ -46,6 +49,9 @@ class _Silent:
     def finished(self, result: HostResult) -> None:
         pass
 
+    def paused(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
 
 class _Lines:
     def __init__(self, output: Output) -> None:
@@ -56,6 +62,9 @@ class _Lines:
 
     def finished(self, result: HostResult) -> None:
         self._output.say(f"  {cell(result.host)}: {outcomes(result)} ({result.seconds:.1f} s)")
+
+    def paused(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
 
 def outcomes(result: HostResult) -> str:
@@ -93,6 +102,14 @@ class _Live:
     def finished(self, result: HostResult) -> None:
         self._waiting.pop(cell(result.host), None)
         self._show(1)
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
 
     def _show(self, advance: int) -> None:
         self._bar.update(self._task, advance=advance, waiting=" ".join(self._waiting))

@@ -18,6 +18,7 @@ from fleetsync.outcome import (
     TargetResult,
     TraceRow,
 )
+from fleetsync.own_secrets import OwnSecrets
 
 MODELS = "/home/op/.pi/agent/models.json"
 DIFF = FileDiff(
@@ -113,6 +114,7 @@ class FakeFleet:
         started: Callable[[str], None],
         finished: Callable[[HostResult], None],
         stopped: Callable[[], bool] = lambda: False,
+        secrets: OwnSecrets | None = None,
     ) -> tuple[HostResult, ...]:
         done = []
         for job in jobs:
