@@ -33,23 +33,23 @@ def look_again(session: Session) -> HostResult:
     """Each target of which something was written, by newly read bytes: in step where the
     files are still what was written, failed with the likely writer where not."""
     seen = look(session)
-    others = _others(session)
+    used = ", ".join(others(session))
+    told = f" (used on this host: {used})" if used else ""
     plans = {label(plan.target.client, plan.target.name): plan for plan in seen.plans}
     written = session.job.approved or ()
     targets = tuple(
-        _target(session, plans[name], [r for r in written if r.target == name], others)
+        _target(session, plans[name], [r for r in written if r.target == name], told)
         for name in dict.fromkeys(row.target for row in written)
         if name in plans
     )
     return host_result(session, seen, targets)
 
 
-def _others(session: Session) -> str:
+def others(session: Session) -> tuple[str, ...]:
     """The programs used on this host that are known to write the same files."""
     questions = {Read(pattern, cap=0, content=False): name for pattern, name in _TRACES.items()}
     _, answers = ask(session.reader, questions.keys(), session.salts)
-    used = sorted({name for question, name in questions.items() if answers[question]})
-    return f" (used on this host: {', '.join(used)})" if used else ""
+    return tuple(sorted({name for question, name in questions.items() if answers[question]}))
 
 
 def _target(session: Session, plan: Plan, rows: list[Approved], others: str) -> TargetResult:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from fleetsync import transaction
 from fleetsync.adapter import Loaded
 from fleetsync.bundles import DIALECT
+from fleetsync.decide import decide, prove
 from fleetsync.errors import HostError
 from fleetsync.job import Approved, Job
 from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
 from fleetsync.outcome import HostResult, Outcome, TargetResult
-from fleetsync.plan import Plan
+from fleetsync.plan import OPEN, Plan
 from fleetsync.redact import printable
 from fleetsync.remote import Runner, Writer
 from fleetsync.rollback import put_back
@@ -41,7 +42,7 @@ class _One:
 
 def apply(session: Session, runner: Runner, writer: Writer) -> HostResult:
     """Make every target of this host hold its wish, or leave it as it was."""
-    seen, notes = _settled(session, writer)
+    seen, notes = _settled(session, runner, writer)
     every = [_One(plan, target_result(session, seen, plan)) for plan in seen.plans]
     every = [_checked(session.job, runner, one) for one in every]
     if ready := [one for one in every if one.is_ready]:
@@ -50,16 +51,23 @@ def apply(session: Session, runner: Runner, writer: Writer) -> HostResult:
     return host_result(session, seen, tuple(one.result for one in every), notes)
 
 
-def _settled(session: Session, writer: Writer) -> tuple[Look, tuple[str, ...]]:
-    """A look at the host, after what was interrupted there is finished; it is undone where
-    a credential is gone meanwhile, as without one nothing new is written."""
-    seen = look(session)
+def _settled(
+    session: Session, runner: Runner, writer: Writer
+) -> tuple[Look, tuple[str, ...]]:
+    """A look at the host with all gates decided, after what was interrupted there is
+    finished; it is undone where a credential is gone meanwhile, as without one nothing new
+    is written."""
+    seen = _decided(session, runner)
     if not seen.state.interrupted:
         return seen, ()
-    closed = any(not (p.target.absent or p.target.credential.opens) for p in seen.plans)
+    closed = any(plan.gate != OPEN or plan.rejected for plan in seen.plans if plan.gate)
     recovered = transaction.recover(writer, undo=closed)
     notes = (*map(recovery_line, recovered.found), *map(problem_line, recovered.problems))
-    return look(session), notes
+    return _decided(session, runner), notes
+
+
+def _decided(session: Session, runner: Runner) -> Look:
+    return prove(session, runner, decide(session, runner, look(session)))
 
 
 def _checked(job: Job, runner: Runner, one: _One) -> _One:

@@ -49,6 +49,11 @@ class Plan:
         return OPEN if credential.opens else CLOSED
 
     @property
+    def rejected(self) -> bool:
+        """Whether the router refused the host's own key."""
+        return self.router is not None and self.router.verdict is RouterVerdict.REJECTED
+
+    @property
     def label(self) -> str:
         """The target among all of its host: `pi`, or `hermes/work`."""
         return label(self.target.client, self.target.name)
@@ -105,12 +110,13 @@ def _gate(target: Target, decided: bool) -> tuple[Refusal, ...]:
 
 def proved(plan: Plan, row: RouterRow, host: str) -> Plan:
     """The plan with the router's answer: a key that it rejects refuses the target."""
-    if row.verdict is not RouterVerdict.REJECTED:
-        return replace(plan, router=row)
+    plan = replace(plan, router=row)
+    if not plan.rejected:
+        return plan
     client = plan.target.client
     refusal = Refusal(
         f"{row.url} rejects the key that {client} has on this host"
         + (f" ({row.detail})" if row.detail else ""),
         f"put a valid key in its place: fleetsync credential set {host} --client {client}",
     )
-    return replace(plan, router=row, refusals=(refusal, *plan.refusals))
+    return replace(plan, refusals=(refusal, *plan.refusals))

@@ -8,14 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fleetsync import registry, rollback, upkeep
-from fleetsync.again import look_again
+from fleetsync.again import look_again, others
 from fleetsync.apply import apply
+from fleetsync.decide import decide, prove
 from fleetsync.job import Job, Step
 from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
 from fleetsync.outcome import HostResult, Outcome, TargetResult
 from fleetsync.plan import Plan
 from fleetsync.probe import Salts
-from fleetsync.remote import Reader, Remote, Runner, Writer
+from fleetsync.remote import Prover, Reader, Remote, Runner, Writer
 
 
 def do(job: Job, remote: Remote, salts: Salts) -> HostResult:
@@ -48,25 +49,36 @@ def _by_wish(job: Job, remote: Remote, reader: Reader, salts: Salts) -> HostResu
     session = Session(job, reader, salts, pairs, notices)
     match job.step:
         case Step.PREVIEW:
-            return preview(session)
+            return preview(session, Prover(remote, job.run.seconds))
         case Step.APPLY:
             return apply(session, Runner(remote), Writer(remote))
         case Step.AGAIN:
             return look_again(session)
+        case Step.DOCTOR:
+            return doctor(session, Runner(remote))
         case _:
             return verify(session, Runner(remote))
 
 
-def preview(session: Session) -> HostResult:
+def preview(session: Session, prover: Prover) -> HostResult:
     """What would change; it holds nothing that could run a client program or write."""
-    seen = look(session)
+    seen = prove(session, prover, look(session))
     results = tuple(target_result(session, seen, plan) for plan in seen.plans)
     return host_result(session, seen, results)
 
 
 def verify(session: Session, runner: Runner) -> HostResult:
     """Whether every target is in step, and its client's own loader sees that."""
-    seen = look(session)
+    return _verified(session, runner, decide(session, runner, look(session)))
+
+
+def doctor(session: Session, runner: Runner) -> HostResult:
+    """As verify, with what the router says to the host's keys and who else writes there."""
+    seen = prove(session, runner, decide(session, runner, look(session)))
+    return replace(_verified(session, runner, seen), writers=others(session))
+
+
+def _verified(session: Session, runner: Runner, seen: Look) -> HostResult:
     results = tuple(_proved(session, runner, seen, plan) for plan in seen.plans)
     return host_result(session, seen, results)
 

@@ -13,6 +13,8 @@ from fleetsync.catalog import Alias, Policy
 CLIENT = Path(fleetsync.demo.__file__).parent / "client"
 NAME = "ROUTER_API_KEY"
 ALIASES = ("llm.primary", "llm.secondary")
+KEY = "the-hosts-own-key-1"
+URL = "https://router.example.net/v1"
 
 
 def install(home: Path, version: str = "1.6.0", directory: str = ".local/bin") -> Path:
@@ -31,7 +33,9 @@ def install(home: Path, version: str = "1.6.0", directory: str = ".local/bin") -
     return launcher
 
 
-def models(window: int = 524288, output: int = 8192, key: str = f"${NAME}") -> str:
+def models(
+    window: int = 524288, output: int = 8192, key: str = f"${NAME}", url: str = URL
+) -> str:
     """A models.json with a comment, the router's provider and another one."""
     rows = ",\n".join(
         f'        {{ "id": "{alias}", "contextWindow": {window}, "maxTokens": {output}, '
@@ -40,7 +44,7 @@ def models(window: int = 524288, output: int = 8192, key: str = f"${NAME}") -> s
     )
     return (
         '{ // mine\n  "providers": {\n    "anvil": {\n'
-        '      "baseUrl": "https://router.example.net/v1",\n'
+        f'      "baseUrl": "{url}",\n'
         f'      "api": "openai-completions",\n      "apiKey": "{key}",\n'
         f'      "models": [\n{rows}\n      ]\n    }},\n'
         '    "other": { "baseUrl": "http://127.0.0.1:9/v1", "apiKey": "other-secret-key-1" }\n'
@@ -58,13 +62,14 @@ def write_models(home: Path, text: str) -> Path:
 
 def give_key(home: Path) -> None:
     """The host's own key, as its login shells see it."""
-    (home / ".profile").write_text(f"export {NAME}=the-hosts-own-key-1\n")
+    (home / ".profile").write_text(f"export {NAME}={KEY}\n")
 
 
-def wish(window: int = 393216, output: int = 4096, client: str = "pi") -> Wish:
+def wish(
+    window: int = 393216, output: int = 4096, client: str = "pi", url: str = URL
+) -> Wish:
     """What an operator wants of it."""
     aliases = tuple(
         Alias(name=name, context_window=window, max_output_tokens=output) for name in ALIASES
     )
-    url = "https://router.example.net/v1"
     return Wish(client, "anvil", url, NAME, aliases, frozenset(ALIASES), Policy())

@@ -45,7 +45,7 @@ class Operator:
 
     def applying(self) -> subprocess.Popen[str]:
         """An apply that has decided and is about to rename."""
-        begun = self.command("apply", "--yes", "node")
+        begun = self.command("apply", "--yes", "--offline", "node")
         deadline = time.monotonic() + 120
         while not (self.host.home / "at").exists():
             assert begun.poll() is None and time.monotonic() < deadline, begun.communicate()
@@ -62,7 +62,7 @@ class Operator:
 
     def outcome(self) -> tuple[int, str]:
         """Exit code and outcome of another apply."""
-        with self.command("apply", "--yes", "--json", "node") as done:
+        with self.command("apply", "--yes", "--offline", "--json", "node") as done:
             report = json.loads(done.communicate()[0])
         return done.returncode, report["hosts"][0]["targets"][0]["outcome"]
 

@@ -67,10 +67,10 @@ def test_looking_and_refusing_leave_no_trace(
     assert (code, "refused" in told) == (5, True), told
     assert listing(host.home) == before
 
-    code, told = fleetsync(host, tmp_path / "inventory", "apply", "--yes")
+    code, told = fleetsync(host, tmp_path / "inventory", "apply", "--yes", "--offline")
     assert (code, "refused" in told) == (5, True), told
     assert listing(host.home) == before
 
-    code, told = fleetsync(host, tmp_path / "inventory", "doctor")
+    code, told = fleetsync(host, tmp_path / "inventory", "doctor", "--offline")
     assert f"{standin.NAME} in the login shell's environment" in told
     assert listing(host.home) == before
