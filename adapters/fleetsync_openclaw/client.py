@@ -8,19 +8,24 @@ from fleetsync.adapter import (
     Command,
     Credential,
     Done,
+    Keep,
     Loaded,
     Planned,
+    Seen,
     Target,
+    Turn,
     Wish,
 )
 from fleetsync.errors import DocumentError
 from fleetsync.facts import Facts, FileFact, FileKind, Installation, Locate, Question, Read
 
-from . import audit, catalog, loader, refusals, stale, verdict
+from . import agents, audit, catalog, keeping, loader, refusals, stale, verdict
+from . import seen as evidence
+from . import turn as turns
 from .config import Config, absent, at, complete
-from .credential import judge, places
+from .credential import in_database, judge, places
 from .environment import Sources, looks
-from .site import Site, absolute, installed_units, questions, sites, tilde
+from .site import Site, absolute, installed_units, questions, runs, sites, tilde
 from .versions import PACKAGES, RUNTIMES, Version, parse
 
 
@@ -51,6 +56,26 @@ class OpenClawAdapter:
     def loaded(self, target: Target, planned: Planned, done: tuple[Done, ...]) -> Loaded:
         """Whether every installation sees exactly the wished contract."""
         return verdict.judge(target, planned, done)
+
+    def keep(self, target: Target) -> Keep:
+        """Where a new key goes: the SecretRef's file, or the state directory's `.env`."""
+        return keeping.keep(target)
+
+    def default_alias(self, target: Target) -> str:
+        """The alias that the agent uses which answers where none is named."""
+        return agents.default_alias(target.wish, complete(Config.of(target.files)))
+
+    def tool(self, target: Target) -> str:
+        """The tool that reads a file."""
+        return turns.READ
+
+    def turn(self, target: Target, turn: Turn) -> Command:
+        """A turn through the gateway that runs, else by a run apart."""
+        return turns.command(target, turn)
+
+    def seen(self, target: Target, turn: Turn, done: Done) -> Seen:
+        """What its envelope tells."""
+        return evidence.seen(target, turn, done)
 
 
 def _site_questions(wish: Wish, facts: Facts, site: Site) -> set[Question]:
@@ -125,7 +150,7 @@ def _target(wish: Wish, facts: Facts, site: Site) -> Target:
         refusals=(*why, *refusals.of_files(config, wish)),
         notes=tuple(_notes(sources, config, installations)),
         absent="" if installations or wish.options.get("commands") else _absent(found),
-        context=_context(sources, config),
+        context={**_context(sources), **_of_turns(sources), **keeping.noted(sources)},
     )
 
 
@@ -136,24 +161,48 @@ def _gate(sources: Sources) -> Credential:
     return judge(sources)
 
 
-def _context(sources: Sources, config: Config) -> dict[str, str]:
+def _context(sources: Sources) -> dict[str, str]:
     """What the loader's commands need to know of the host."""
-    host, site = sources.facts.host, sources.site
-    home = "" if host is None else str(host.home)
-    own = any(
-        isinstance(row, FileFact) and row.kind is not FileKind.ABSENT
-        for question in _plugins(site)
-        for row in _rows(sources.facts, question)
-    )
+    site, home = sources.site, _home(sources)
     suffix = f"-{site.profile}" if site.profile else ""
+    uid = "" if sources.facts.host is None else str(sources.facts.host.uid)
     return {
         "home": home,
-        "uid": "" if host is None else str(host.uid),
+        "uid": uid,
         "profile": site.profile,
         "default": f"{home}/.openclaw{suffix}/openclaw.json",
-        "plugins": absolute(site.state, home) if own else "",
+        "plugins": absolute(site.state, home) if _has_plugins(sources) else "",
         "gateway": "remote" if at(sources.config, "gateway", "mode") == "remote" else "local",
     }
+
+
+def _of_turns(sources: Sources) -> dict[str, str]:
+    """What a turn needs to know: a gateway takes it where one runs that lets us in."""
+    auth = at(sources.config, "gateway", "auth")
+    known = at(auth, "token") or at(auth, "password") or at(auth, "mode") == "none"
+    local = at(sources.config, "gateway", "mode") != "remote"
+    versions = _versions(sources.installations)[:1]
+    able = all(version.is_new for version in versions)
+    direct = able and known and local and runs(sources.site, sources.facts)
+    return {
+        turns.THROUGH: turns.GATEWAY if direct else turns.EXEC,
+        turns.AGENT: agents.default(sources.config),
+        turns.STATE: absolute(sources.site.state, _home(sources)),
+        turns.STORED: "yes" if in_database(sources) or _has_plugins(sources) else "",
+    }
+
+
+def _home(sources: Sources) -> str:
+    return "" if sources.facts.host is None else str(sources.facts.host.home)
+
+
+def _has_plugins(sources: Sources) -> bool:
+    """Whether plugins of the user's own take part in what is a valid file."""
+    return any(
+        isinstance(row, FileFact) and row.kind is not FileKind.ABSENT
+        for question in _plugins(sources.site)
+        for row in _rows(sources.facts, question)
+    )
 
 
 def _rows(facts: Facts, question: Question) -> tuple[object, ...]:

@@ -50,6 +50,11 @@ def judge(sources: Sources) -> Credential:
     return replace(gate, trace=trace, warnings=(first, *gate.warnings), source=None)
 
 
+def in_database(sources: Sources) -> bool:
+    """Whether OpenClaw's own database may hold the key."""
+    return at(sources.api_key, "source") == "store" or any(_profiles(sources))
+
+
 def _profiles(sources: Sources) -> Iterator[str]:
     """The auth profiles that the configuration lists for the router."""
     listed = at(sources.config, "auth", "profiles")

@@ -101,8 +101,8 @@ def _stored(sources: Sources, name: str) -> tuple[Place, ...]:
     manager: tuple[Place, ...] = ()
     if site.units:
         manager = (Place(PlaceKind.USER_MANAGER, "", name), *_running(site, name))
-    files = [f"{site.state}/.env", *([GATEWAY_ENV] if site.is_default_state else [])]
-    return (*manager, *(Place(PlaceKind.DOTENV, file, name) for file in files))
+    shared = (Place(PlaceKind.DOTENV, GATEWAY_ENV, name),) if site.is_default_state else ()
+    return (*manager, _dotenv(site, name), *shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,22 @@ def looks(sources: Sources, name: str) -> tuple[Look, ...]:
     found = _stands(sources, name)
     taken = _taken(sources, found)
     return tuple(_look(found, at, opens=at == taken) for at in range(len(found)))
+
+
+def before_dotenv(sources: Sources, name: str) -> str:
+    """What gives `name` a value, even an empty one, before the `.env` of the state directory
+    would; "" where nothing does. A gateway that runs may have it from there itself."""
+    for stand in _stands(sources, name):
+        if stand.place == _dotenv(sources.site, name):
+            return ""
+        running_one = stand.place and stand.place.kind is PlaceKind.SERVICE
+        if stand.fact.verdict in _DEFINED and not running_one:
+            return f"{stand.told} is {stand.fact.verdict.value}"
+    return ""
+
+
+def _dotenv(site: Site, name: str) -> Place:
+    return Place(PlaceKind.DOTENV, f"{site.state}/.env", name)
 
 
 def _look(found: list[Stand], at: int, *, opens: bool) -> Look:

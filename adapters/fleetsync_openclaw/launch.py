@@ -2,7 +2,8 @@
 
 Measured on 2026.6.11 and 2026.9.6: with OPENCLAW_STATE_DIR and XDG_CACHE_HOME elsewhere
 nothing is written into the home. A state directory of our own has no `.env` and no
-database, so `APART` links the one and, where a key is in it, copies the other.
+database, so `APART` links the one, the user's plugins too, and copies the other where
+it is needed.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ real=$1 stored=$2
 shift 2
 export OPENCLAW_STATE_DIR="$PWD/state" TMPDIR="$PWD/tmp" XDG_CACHE_HOME="$PWD/cache"
 mkdir -p "$OPENCLAW_STATE_DIR/state" "$TMPDIR" || exit
-[ ! -e "$real/.env" ] || ln -s "$real/.env" "$OPENCLAW_STATE_DIR/.env" || exit
+for name in .env extensions npm; do
+    [ ! -e "$real/$name" ] || ln -s "$real/$name" "$OPENCLAW_STATE_DIR/$name" || exit
+done
 [ -z "$stored" ] || cp "$real"/state/openclaw.sqlite* "$OPENCLAW_STATE_DIR/state/" || exit
 exec "$@"
 """
