@@ -8,10 +8,13 @@ from fleetsync.adapter import (
     Command,
     Credential,
     Done,
+    Keep,
     Loaded,
     Planned,
     Refusal,
+    Seen,
     Target,
+    Turn,
     Wish,
 )
 from fleetsync.errors import DocumentError
@@ -26,9 +29,10 @@ from fleetsync.facts import (
     Read,
     Variable,
     VariableFact,
+    Verdict,
 )
 
-from . import catalog, loader, router
+from . import catalog, default, events, keep, loader, router, turns
 from .credential import judge
 from .files import MODELS, SETTINGS, document
 from .keys import Stored, Written, written
@@ -73,6 +77,7 @@ class PiAdapter:
             refusals=(*_wandering(facts), *_refusals(wish, files, found)),
             notes=tuple(_notes(facts, files, installations)),
             absent="" if installations or wish.options.get("commands") else _absent(found),
+            context=_context(sources),
         ),)
 
     def plan(self, target: Target) -> Planned:
@@ -86,6 +91,26 @@ class PiAdapter:
     def loaded(self, target: Target, planned: Planned, done: tuple[Done, ...]) -> Loaded:
         """Whether every installation reports exactly the wished contract."""
         return loader.judge(target, planned, done)
+
+    def keep(self, target: Target) -> Keep:
+        """The provider's entry in auth.json (since 0.80.0); else the lines to write."""
+        return keep.keep(target, _versions(target.installations))
+
+    def default_alias(self, target: Target) -> str:
+        """What a bare `pi` would use. Raises Unreadable."""
+        return default.default_alias(target)
+
+    def tool(self, target: Target) -> str:
+        """Pi's own reading tool."""
+        return turns.READ
+
+    def turn(self, target: Target, turn: Turn) -> Command:
+        """A print run in JSON mode, in a scratch agent directory. Raises Unreadable."""
+        return turns.command(target, turn)
+
+    def seen(self, target: Target, turn: Turn, done: Done) -> Seen:
+        """What its events and its stderr tell."""
+        return events.seen(target, turn, done)
 
 
 def _wished_directory(facts: Facts) -> str:
@@ -168,6 +193,17 @@ def _named(wish: Wish, facts: Facts, directory: str) -> frozenset[Question]:
 
 def _is_reference(fact: PlaceFact) -> bool:
     return fact.verdict.value == "reference" and bool(fact.detail)
+
+
+def _context(sources: Sources) -> dict[str, str]:
+    """What a turn and a new key need to know: the entry in auth.json, and the account."""
+    stored = sources.fact(sources.stored.entry).verdict is not Verdict.ABSENT
+    host = sources.facts.host
+    return {
+        "stored": sources.fact(sources.stored.key).verdict.value if stored else "",
+        "home": str(host.home) if host else "",
+        "path": host.path if host else "",
+    }
 
 
 def _gate(sources: Sources, installations: tuple[Installation, ...]) -> Credential:

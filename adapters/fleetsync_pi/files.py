@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+
+from fleetsync.adapter import Target
 from fleetsync.documents import Dialect, Document, parse
 from fleetsync.facts import FileFact
 
@@ -18,3 +21,8 @@ def document(fact: FileFact, role: str) -> Document | None:
     if fact.content is None or (role == SETTINGS and not fact.content.reveal()):
         return None
     return parse(fact.content.reveal(), DIALECTS[role])
+
+
+def auth_path(target: Target) -> str:
+    """Where Pi keeps keys of its own: beside its models."""
+    return str(PurePosixPath(target.files[MODELS].path).parent / "auth.json")

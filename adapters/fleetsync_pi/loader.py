@@ -11,10 +11,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Any
 
-from fleetsync.adapter import SCRATCH, Command, Done, Loaded, Planned, ScratchFile, Target, Wish
+from fleetsync.adapter import Command, Done, Loaded, Planned, ScratchFile, Target, Wish
 from fleetsync.catalog import Alias
 from fleetsync.documents import Document, Value
 from fleetsync.documents import parse as parse_document
@@ -24,15 +23,13 @@ from fleetsync.rows import same, wished
 
 from .catalog import overrides
 from .files import DIALECTS, MODELS, document
+from .launch import QUIET, environment, start
 from .versions import Version, parse
 
 _Rows = Mapping[str, Sequence[Mapping[str, Any]]]
 """All rows of one provider, by id: a second row of one id must say the same."""
 _ASK = b'{"id":"fleetsync","type":"get_available_models"}\n'
-_FLAGS = (
-    "--mode", "rpc", "--no-session", "--no-extensions", "--no-skills", "--no-prompt-templates",
-    "--no-themes", "--no-context-files", "--offline",
-)
+_FLAGS = ("--mode", "rpc", *QUIET)
 _SECONDS = 60
 """Pi answers in under a second; under load 10 to 20 s were seen."""
 
@@ -41,18 +38,8 @@ def command(target: Target, installation: Installation) -> Command:
     """The question to one installation about the candidate models.json."""
     stub = {target.wish.provider: {"type": "api_key", "key": "fleetsync-asks-without-a-key"}}
     return Command(
-        argv=(*_start(installation), *_FLAGS),
-        env=(
-            ("HOME", SCRATCH),
-            ("PATH", _path(installation)),
-            ("TMPDIR", SCRATCH),
-            ("LANG", "C.UTF-8"),
-            ("TERM", "dumb"),
-            ("PI_CODING_AGENT_DIR", SCRATCH),
-            ("PI_OFFLINE", "1"),
-            ("PI_SKIP_VERSION_CHECK", "1"),
-            ("PI_TELEMETRY", "0"),
-        ),
+        argv=(*start(installation), *_FLAGS),
+        env=environment(installation),
         files=(
             ScratchFile("models.json", source=target.files[MODELS].path),
             ScratchFile("auth.json", content=json.dumps(stub).encode()),
@@ -61,18 +48,6 @@ def command(target: Target, installation: Installation) -> Command:
         until='"id":"fleetsync"',
         seconds=_SECONDS,
     )
-
-
-def _start(installation: Installation) -> tuple[str, ...]:
-    """The interpreter named outright where it is known: a scratch PATH has no shims."""
-    if installation.interpreter and len(installation.argv) == 1:
-        return installation.interpreter, installation.real
-    return installation.argv
-
-
-def _path(installation: Installation) -> str:
-    own = PurePosixPath(installation.interpreter or installation.path).parent
-    return ":".join((str(own), "/usr/local/bin", "/usr/bin", "/bin"))
 
 
 def judge(target: Target, planned: Planned, done: tuple[Done, ...]) -> Loaded:

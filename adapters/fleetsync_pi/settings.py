@@ -40,6 +40,19 @@ class Settings:
         rows = self.found.value(_ENABLED) if self.found else MISSING
         return tuple(r for r in rows if isinstance(r, str)) if isinstance(rows, list) else ()
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The user's patterns for the models to choose from, in order."""
+        return self._enabled()
+
+    @property
+    def chosen(self) -> tuple[str, str]:
+        """The user's own provider and model, "" where there is none."""
+        keys = (("defaultProvider",), ("defaultModel",))
+        values = [self.found.value(key) if self.found else MISSING for key in keys]
+        provider, model = (value if isinstance(value, str) else "" for value in values)
+        return provider, model
+
     def unlisted(self, added: Collection[str]) -> Iterator[str]:
         """A note for each new alias that the user's own list leaves out."""
         provider = self.wish.provider
@@ -56,10 +69,9 @@ class Settings:
         """Choices of the user that name an alias which leaves; they are never edited."""
         if self.found is None:
             return
-        chosen = self.found.value(("defaultProvider",)), self.found.value(("defaultModel",))
         for alias in leaving:
             reference = f"{self.wish.provider}/{alias}"
-            if chosen == (self.wish.provider, alias):
+            if self.chosen == (self.wish.provider, alias):
                 yield f"settings.json defaultModel names {reference}"
             for keys in (("modelThinkingLevels",), ("compaction", "modelOverrides")):
                 if self.found.value((*keys, reference)) is not MISSING:

@@ -54,6 +54,16 @@ class Version:
         return self.number >= (0, 84, 0)
 
     @property
+    def asks_for_trust(self) -> bool:
+        """It knows `--no-approve` (0.79.0); before, an unknown option ends it."""
+        return self.number >= (0, 79, 0)
+
+    @property
+    def settles(self) -> bool:
+        """A run ends with the event `agent_settled` (0.80.4)."""
+        return self.number >= (0, 80, 4)
+
+    @property
     def node(self) -> Number:
         """The oldest Node that starts it."""
         return (22, 19, 0) if self.number >= (0, 84, 0) else (20, 6, 0)
