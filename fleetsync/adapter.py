@@ -245,13 +245,15 @@ class Keep:
     `place` is of kind JSON (a value in a strict JSON file), DOTENV or FILE. In JSON the
     value becomes `before`, the key as a JSON string, `after`; an absent file or entry is
     made. Without a `place`, `lines` are what the operator must add by hand, and where;
-    they hold no key.
+    they hold no key. `companion` is a lock directory that the client itself honours for
+    this file.
     """
 
     place: Place | None = None
     before: str = ""
     after: str = ""
     lines: str = ""
+    companion: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ stay there. Only a rollback reads originals, sealed.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from fleetsync.documents import Dialect
 from fleetsync.facts import FileFact, Question, Read
@@ -28,6 +28,9 @@ KEEP = 10
 DAY = 86400
 _WHOLE = 1 << 30
 """Bytes up to which an original is hashed; mksh counts with 32 bits."""
+UNTOLD = "not told"
+"""Stands for a digest of a file that holds secrets, wherever people or records see it."""
+_STORE = "store"
 INTACT, DAMAGED, MISSING = "intact", "damaged", "missing"
 
 
@@ -44,6 +47,8 @@ class BundleFile:
     mode: int
     companion: str
     dialect: Dialect
+    store: bool = False
+    """it holds secrets: the digests are veiled, and nothing of it is ever read"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +83,13 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Bundles:
-    """All bundles of a host, the newest first; `clock` is the host's, in seconds."""
+    """All bundles of a host, the newest first; `clock` is the host's, in seconds; `salts`
+    are those that the digests of stores are veiled with."""
 
     directory: str
     clock: int
     every: tuple[Bundle, ...] = ()
+    salts: Salts = field(default_factory=Salts.fresh)
 
     def done(self) -> tuple[Bundle, ...]:
         """Those whose change stands, the newest first."""
@@ -91,15 +98,16 @@ class Bundles:
 
 def read(reader: Reader) -> Bundles:
     """The bundles of a host. Raises HostError."""
-    records = reader.call((Call("fs_host"), Call("fs_bundles")))
     found = Bundles("", 0)
+    salts = Call("fs_salts", (found.salts.first, found.salts.second))
+    records = reader.call((Call("fs_host"), salts, Call("fs_bundles")))
     every = []
     for record in records:
         if record.tag == "state":
-            found = Bundles(record.fields[0], int(record.fields[1]))
+            found = replace(found, directory=record.fields[0], clock=int(record.fields[1]))
         elif record.tag == "bundle":
             every.append(_bundle(f"{found.directory}/txn", record))
-    return Bundles(found.directory, found.clock, tuple(_in_order(every)))
+    return replace(found, every=tuple(_in_order(every)))
 
 
 def _in_order(every: Iterable[Bundle]) -> list[Bundle]:
@@ -143,10 +151,11 @@ def _files(
 
 
 def _file(line: Sequence[str], dialect: str) -> BundleFile:
-    _, number, before, after, path, real, permission, _, companion, target, *_ = line
+    _, number, before, after, path, real, permission, _, companion, target, *mark = line
     return BundleFile(
         int(number), target, path, real, _named(before), _named(after),
         int(permission.partition(":")[0], 8), _named(companion), _dialect(dialect, path),
+        mark == [_STORE],
     )
 
 
@@ -162,9 +171,16 @@ def _dialect(name: str, path: str) -> Dialect:
     return Dialect.YAML if path.endswith((".yaml", ".yml")) else Dialect.JSON5
 
 
-def facts(reader: Reader, questions: Collection[Read]) -> dict[Question, FileFact]:
+def question(path: str, *, store: bool, content: bool = True) -> Read:
+    """How a file is read; of a store no more than its veiled digest."""
+    return Read(path, content=content and not store, veiled=store)
+
+
+def facts(
+    reader: Reader, questions: Collection[Read], salts: Salts
+) -> dict[Question, FileFact]:
     """Each question's one file. Raises HostError."""
-    _, answers = ask(reader, questions, Salts.fresh())
+    _, answers = ask(reader, questions, salts)
     return {
         question: answer[0]
         for question, answer in answers.items()
@@ -177,10 +193,12 @@ def rows(reader: Reader, found: Bundles, chosen: Iterable[Bundle], *, digests: b
     """The bundles as they are shown; with `digests` each original is hashed on the host."""
     every = tuple(chosen)
     asked = {
-        (one.transaction, file.number): Read(one.original(file), cap=_WHOLE, content=False)
+        (one.transaction, file.number): Read(
+            one.original(file), cap=_WHOLE, content=False, veiled=file.store
+        )
         for one in every for file in one.files if digests and file.before
     }
-    known = facts(reader, frozenset(asked.values())) if asked else {}
+    known = facts(reader, frozenset(asked.values()), found.salts) if asked else {}
     answers = {key: known[question] for key, question in asked.items()}
     return tuple(_row(found.clock, one, answers) for one in every)
 
@@ -206,9 +224,10 @@ def _file_row(file: BundleFile, fact: FileFact | None) -> BundleFileRow:
         verdict = INTACT if fact.sha256 == file.before else DAMAGED
         if not fact.exists:
             verdict = MISSING
+    before, after = (UNTOLD if file.store and one else one for one in (file.before, file.after))
+    size = fact.size if fact and not file.store else 0
     return BundleFileRow(
-        file.target, file.path, file.real, file.before, file.after,
-        f"{file.mode:04o}", fact.size if fact else 0, verdict,
+        file.target, file.path, file.real, before, after, f"{file.mode:04o}", size, verdict
     )
 
 

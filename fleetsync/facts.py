@@ -55,12 +55,14 @@ class Read:
     """Read the files that `pattern` names: absolute or `~/…`, with `*` expanded on the host.
 
     `cap` bounds one file's size in bytes; a larger one is answered without content.
-    `content` False asks for all but the bytes.
+    `content` False asks for all but the bytes; `veiled`, of a file that holds secrets, for
+    no bytes and a digest that is salted for this run.
     """
 
     pattern: str
     cap: int = 4 * 1024 * 1024
     content: bool = True
+    veiled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ knows enough. Nothing here writes to the host or starts a client program.
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,11 @@ class Salts:
     def fresh(cls) -> Salts:
         """New salts; they live in memory, for one run."""
         return cls(secrets.token_hex(16), secrets.token_hex(16))
+
+    def fingerprint(self, key: bytes) -> str:
+        """What a host answers for a place where `key` stands."""
+        inner = hashlib.sha256(self.first.encode() + key).hexdigest()
+        return hashlib.sha256(f"{self.second}{inner}".encode()).hexdigest()[:12]
 
     def __repr__(self) -> str:
         return "Salts(…)"

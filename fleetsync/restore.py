@@ -35,10 +35,16 @@ class Past:
     origin: tuple[str, int]
     old: Sealed | None = None
     new: Sealed | None = None
+    store: bool = False
+    """it holds secrets: digests are veiled, its bytes are not known here"""
+    intact: bool = False
+    """whether a store's original is what the manifest tells"""
 
     @property
     def is_whole(self) -> bool:
         """Whether the bytes are those that the manifest tells."""
+        if self.store:
+            return self.intact or not self.before
         return all(
             not digest or (sealed is not None and sealed.sha256 == digest)
             for digest, sealed in ((self.before, self.old), (self.after, self.new))
@@ -57,6 +63,7 @@ class Restored:
     conflicts: tuple[str, ...] = ()
     refusal: str = ""
     notes: tuple[str, ...] = ()
+    store: bool = False
 
 
 def restored(past: Past, live: FileFact, *, force: bool) -> Restored:
@@ -88,6 +95,8 @@ def _merged(past: Past, live: FileFact, *, force: bool) -> Restored:
 
 def _no_merge(past: Past, live: FileFact) -> str:
     """Why there is nothing to merge key by key."""
+    if past.store:
+        return "it holds secrets, so it goes back as a whole only, and it was edited since"
     if not past.before:
         return "it was created by that change, and edited since"
     if not past.after:
@@ -106,8 +115,11 @@ def _whole(past: Past, live: FileFact) -> Restored:
     found = _found_differences(past, live)
     after = past.old or Sealed(b"")
     edit = FileEdit(live, past.dialect, (), after, tuple(one.path for one in found))
-    job = replace(original(past, live), size=len(after))
-    return Restored(past.path, job, edit, tuple(_changes(past.path, found, live, past)))
+    job = original(past, live)
+    if not past.store:
+        job = replace(job, size=len(after))
+    changes = tuple(_changes(past.path, found, live, past))
+    return Restored(past.path, job, edit, changes, store=past.store)
 
 
 def original(past: Past, live: FileFact) -> FileJob:
@@ -115,8 +127,9 @@ def original(past: Past, live: FileFact) -> FileJob:
     travels. Its size is not known here: it counts for the space that is needed."""
     return FileJob(
         past.target, past.path, live.real or past.real, live.sha256, past.before, live.size,
-        live.size, mode=past.mode, companion=past.companion if live.exists else "",
-        origin=past.origin if past.before else None,
+        live.size, mode=0o600 if past.store else past.mode,
+        companion=past.companion if live.exists else "",
+        origin=past.origin if past.before else None, store=past.store,
     )
 
 
@@ -172,6 +185,8 @@ def _changes(
         yield Change(file, "file", "", "present", None)
     elif not live.exists:
         yield Change(file, "file", "", None, "present")
+    elif past.store:
+        yield Change(file, "key", "", "the new one", "the one before")
     for one in found:
         yield Change(file, *_words(one.path), _shown(one.after), _shown(one.before))
 

@@ -6,7 +6,7 @@ It needs the bundles and the files alone: no catalog, no adapter, no credential.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from fleetsync import bundles, diff, transaction
 from fleetsync.adapter import FileEdit, Planned
@@ -48,6 +48,10 @@ class _Kept:
     original: str
     replacement: str
 
+    def read(self, path: str) -> Read:
+        """How the file is read at `path`, where it is or was."""
+        return bundles.question(path, store=self.past.store)
+
 
 @dataclass(frozen=True, slots=True)
 class _Back:
@@ -57,6 +61,8 @@ class _Back:
     targets: tuple[_Target, ...] = ()
     why: str = ""
     outcome: Outcome | None = None
+    salts: Salts = field(default_factory=Salts.fresh)
+    """what the digests of stores are veiled with"""
 
 
 def preview(job: Job, reader: Reader) -> HostResult:
@@ -96,7 +102,8 @@ def _result(job: Job, back: _Back, notes: tuple[str, ...] = ()) -> HostResult:
 
 
 def _look(job: Job, reader: Reader) -> _Back:
-    chosen, why = choose(bundles.read(reader), job.order)
+    found = bundles.read(reader)
+    chosen, why = choose(found, job.order)
     if not chosen:
         lost = Outcome.IN_STEP if why.startswith(_NOTHING) else Outcome.REFUSED
         return _Back(why=why, outcome=lost)
@@ -104,13 +111,13 @@ def _look(job: Job, reader: Reader) -> _Back:
     if not kept:
         why = "nothing to undo: it holds no file of that client"
         return _Back(why=why, outcome=Outcome.IN_STEP)
-    plans = _plans(reader, kept, force=job.order.force)
+    plans = _plans(reader, kept, found.salts, force=job.order.force)
     labels = dict.fromkeys(one.past.target for one in kept)
     return _Back(chosen, tuple(
         _target(job, label, [plan for one, plan in zip(kept, plans, strict=True)
                              if one.past.target == label])
         for label in labels
-    ))
+    ), salts=found.salts)
 
 
 def choose(found: bundles.Bundles, order: Order) -> tuple[tuple[Bundle, ...], str]:
@@ -173,7 +180,8 @@ def _kept(chosen: Iterable[Bundle]) -> list[_Kept]:
 
 def _joined(first: _Kept, last: _Kept) -> _Kept:
     past = replace(
-        last.past, before=first.past.before, mode=first.past.mode, origin=first.past.origin
+        last.past, before=first.past.before, mode=first.past.mode, origin=first.past.origin,
+        store=first.past.store or last.past.store,
     )
     return _Kept(past, first.original, last.replacement)
 
@@ -181,28 +189,39 @@ def _joined(first: _Kept, last: _Kept) -> _Kept:
 def _past(bundle: Bundle, file: BundleFile) -> Past:
     return Past(
         file.target, file.path, file.real, file.before, file.after, file.mode,
-        file.companion, file.dialect, (bundle.transaction, file.number),
+        file.companion, file.dialect, (bundle.transaction, file.number), store=file.store,
     )
 
 
-def _plans(reader: Reader, kept: Sequence[_Kept], *, force: bool) -> list[Restored]:
-    """What must become of each file, by all bytes read at once."""
-    paths = {path for one in kept for path in (one.past.path, *_sources(one))}
-    found = bundles.facts(reader, {Read(path) for path in paths})
+def _plans(
+    reader: Reader, kept: Sequence[_Kept], salts: Salts, *, force: bool
+) -> list[Restored]:
+    """What must become of each file, by all bytes read at once. (Of stores none is.)"""
+    questions = {
+        one.read(path) for one in kept for path in (one.past.path, *_sources(one))
+    }
+    found = bundles.facts(reader, questions, salts)
     return [
-        restored(
-            replace(one.past, old=_bytes(found, one.original),
-                    new=_bytes(found, one.replacement)),
-            found[Read(one.past.path)],
-            force=force,
-        )
+        restored(_known(one, found), found[one.read(one.past.path)], force=force)
         for one in kept
     ]
 
 
 def _sources(one: _Kept) -> tuple[str, ...]:
     before = (one.original,) if one.past.before else ()
-    return (*before, one.replacement) if one.past.after else before
+    has_new = one.past.after and not one.past.store
+    return (*before, one.replacement) if has_new else before
+
+
+def _known(one: _Kept, found: Mapping[Question, FileFact]) -> Past:
+    """The file's past with the bytes of both, or with the verdict on a store's original."""
+    original = found.get(one.read(one.original))
+    return replace(
+        one.past,
+        old=original.content if original else None,
+        new=_bytes(found, one.replacement),
+        intact=original is not None and original.sha256 == one.past.before,
+    )
 
 
 def _bytes(found: Mapping[Question, FileFact], path: str) -> Sealed | None:
@@ -235,11 +254,19 @@ def _target(job: Job, label: str, files: Sequence[Restored]) -> _Target:
         TargetResult(
             job.host.name, client, name or client, outcome, printable(reason), step,
             changes=diff.rows(planned),
-            diffs=tuple(_diff(edit, subjects(files)) for edit in edits),
+            diffs=tuple(_file_diff(file, subjects(files)) for file in files if file.edit),
             notes=tuple(printable(note) for file in files for note in file.notes),
         ),
         tuple(files),
     )
+
+
+def _file_diff(file: Restored, known: Collection[str]) -> FileDiff:
+    assert file.edit is not None and file.job is not None
+    if not file.store:
+        return _diff(file.edit, known)
+    before, after = (bundles.UNTOLD if one else "" for one in (file.job.old, file.job.new))
+    return FileDiff(file.path, file.edit.file.real, "", before, after)
 
 
 def _diff(edit: FileEdit, known: Collection[str]) -> FileDiff:
@@ -277,18 +304,22 @@ def _written(
     if not ready:
         return []
     files = tuple(file for one in ready for file in one.jobs)
-    applied = transaction.insist(writer, _job(job, back.chosen, files))
+    applied = transaction.insist(writer, _job(job, back.chosen, files, back.salts))
     if applied.end not in (End.APPLIED, End.ALREADY):
         return [one.become(**unwritten(applied)) for one in ready]
-    found = bundles.facts(reader, {Read(file.path, content=False) for file in files})
+    found = bundles.facts(reader, set(map(_digest_of, files)), back.salts)
     return [_proved(one, applied.bundle, found) for one in ready]
+
+
+def _digest_of(file: FileJob | Past) -> Read:
+    return bundles.question(file.path, store=file.store, content=False)
 
 
 def _proved(one: _Target, bundle: str, found: Mapping[Question, FileFact]) -> _Target:
     """Changed, if newly read bytes are those that were to come."""
     other = [
         file.path for file in one.jobs
-        if found[Read(file.path, content=False)].sha256 != file.new
+        if found[_digest_of(file)].sha256 != file.new
     ]
     if not other:
         return one.become(outcome=Outcome.CHANGED, bundle=bundle)
@@ -301,7 +332,7 @@ def _proved(one: _Target, bundle: str, found: Mapping[Question, FileFact]) -> _T
 
 
 def _job(
-    job: Job, chosen: Sequence[Bundle], files: tuple[FileJob, ...]
+    job: Job, chosen: Sequence[Bundle], files: tuple[FileJob, ...], salts: Salts
 ) -> transaction.Job:
     dialects = {file.real: file.dialect for bundle in chosen for file in bundle.files}
     meta = (
@@ -315,7 +346,7 @@ def _job(
             if file.real in dialects
         ),
     )
-    return transaction.Job(transaction.fresh_id(), files, meta)
+    return transaction.Job(transaction.fresh_id(), files, meta, salts=salts)
 
 
 def put_back(
@@ -323,16 +354,17 @@ def put_back(
 ) -> Applied:
     """Of the done transaction `identity` put back the files of these targets alone, where
     they still are what it wrote. Raises HostError."""
-    chosen = [one for one in bundles.read(reader).done() if one.transaction == identity]
+    every = bundles.read(reader)
+    chosen = [one for one in every.done() if one.transaction == identity]
     kept = [one for one in _kept(chosen) if one.past.target in labels]
-    found = bundles.facts(reader, {Read(one.past.path, content=False) for one in kept})
+    found = bundles.facts(reader, {_digest_of(one.past) for one in kept}, every.salts)
     files, problems = [], []
     for one in kept:
-        live = found[Read(one.past.path, content=False)]
+        live = found[_digest_of(one.past)]
         if live.sha256 != one.past.after:
             problems.append(Problem(Reason.MOVED, one.past.path))
         files.append(original(one.past, live))
     if problems or not files:
         missing = () if files else (Problem(Reason.UNKNOWN, "", identity),)
         return Applied(identity, End.REFUSED, (*problems, *missing))
-    return transaction.insist(writer, _job(job, chosen, tuple(files)))
+    return transaction.insist(writer, _job(job, chosen, tuple(files), every.salts))

@@ -6,17 +6,20 @@ Each is a function from a picklable job to a picklable result.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
-from fleetsync import registry, rollback, upkeep
+from fleetsync import credential_set, leftovers, registry, rollback, upkeep
 from fleetsync.again import look_again, others
 from fleetsync.apply import apply
 from fleetsync.decide import decide, prove
 from fleetsync.job import Job, Step
-from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
-from fleetsync.outcome import HostResult, Outcome, TargetResult
-from fleetsync.plan import Plan
+from fleetsync.journal import Journal
+from fleetsync.look import Look, Session, host_result, look, target_result
+from fleetsync.outcome import HostResult
 from fleetsync.probe import Salts
 from fleetsync.remote import Prover, Reader, Remote, Runner, Writer
+from fleetsync.smoke import Room, take
+from fleetsync.verify import verified
 
 
 def do(job: Job, remote: Remote, salts: Salts) -> HostResult:
@@ -28,7 +31,7 @@ def do(job: Job, remote: Remote, salts: Salts) -> HostResult:
         case Step.FIND:
             return upkeep.find(job, reader)
         case Step.RECOVER:
-            return upkeep.recover(job, Writer(remote))
+            return upkeep.recover(job, Runner(remote), Writer(remote))
         case Step.BUNDLES:
             return upkeep.bundles(job, reader)
         case Step.PRUNE:
@@ -54,8 +57,15 @@ def _by_wish(job: Job, remote: Remote, reader: Reader, salts: Salts) -> HostResu
             return apply(session, Runner(remote), Writer(remote))
         case Step.AGAIN:
             return look_again(session)
+        case Step.KEEP:
+            return credential_set.preview(session)
+        case Step.SET:
+            prover = Prover(remote, job.run.seconds)
+            return credential_set.put(session, Runner(remote), Writer(remote), prover)
         case Step.DOCTOR:
             return doctor(session, Runner(remote))
+        case Step.SMOKE:
+            return smoke(session, Runner(remote))
         case _:
             return verify(session, Runner(remote))
 
@@ -79,29 +89,27 @@ def doctor(session: Session, runner: Runner) -> HostResult:
 
 
 def _verified(session: Session, runner: Runner, seen: Look) -> HostResult:
-    results = tuple(_proved(session, runner, seen, plan) for plan in seen.plans)
+    results = tuple(one.result for one in verified(session, runner, seen))
     return host_result(session, seen, results)
 
 
-def _proved(session: Session, runner: Runner, seen: Look, plan: Plan) -> TargetResult:
-    result = target_result(session, seen, plan)
-    if plan.outcome is not Outcome.IN_STEP:
-        return result
-    loaded = ask_loader(runner, plan)
-    if loaded.agrees and loaded.pending:
-        return replace(
-            result,
-            outcome=Outcome.FAILED,
-            loader=AGREES,
-            reason=f"written, not applied: {loaded.pending}",
-            step="restart the client's service on the host, then verify",
-        )
-    if loaded.agrees:
-        return replace(result, loader=AGREES, notes=(*result.notes, *loaded.notes))
-    return replace(
-        result,
-        outcome=Outcome.FAILED,
-        loader=loaded.reason,
-        reason=f"the file is in step, but its client does not see that: {loaded.reason}",
-        step="look at the client's own messages on the host",
+def smoke(session: Session, runner: Runner) -> HostResult:
+    """One real turn through each target that is proved. Lost turns of earlier runs are
+    settled first; while one cannot be, none is sent.
+
+    Raises HostError, and ConfigError where the journal cannot be written.
+    """
+    job = session.job
+    settled, left = leftovers.settle(runner, job.unsettled)
+    seen = prove(session, runner, decide(session, runner, look(session)))
+    proofs = verified(session, runner, seen)
+    journal = Journal(Path(job.turns.journal[0]), job.turns.journal[1])
+    room = Room(
+        runner, journal, job.run, job.host.name, leftovers.scratch_of(runner), job.turns,
+        list(left),
     )
+    try:
+        results = tuple(take(room, one.plan, one.result, one.applied) for one in proofs)
+    finally:
+        journal.close()
+    return replace(host_result(session, seen, results), settled=settled, unsettled=left)

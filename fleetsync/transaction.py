@@ -18,12 +18,16 @@ from fleetsync.adapter import FileEdit
 from fleetsync.documents import Splice
 from fleetsync.errors import HostError, HostUnusable, Lost
 from fleetsync.facts import Sealed
+from fleetsync.new_key import NewKey
 from fleetsync.payload import building, payload
+from fleetsync.probe import Salts
 from fleetsync.remote import Call, Record, Writer
 
 CAP = 4 * 1024 * 1024
 """Bytes beyond which a file is not written, unless a job says otherwise."""
 _NONE = "-"
+_ANY = "?"
+_STORE = "store"
 _TRANSACTION = re.compile(r"[0-9a-z]{8,40}")
 
 
@@ -54,6 +58,11 @@ class Reason(enum.Enum):
     COMPANION = "its client holds its lock"
     STUCK = "an earlier transaction can be neither finished nor undone"
     CANDIDATE = "the host built other bytes than planned"
+    SYNTAX = "it is not valid JSON"
+    TWICE = "it has two entries of one name on the way to the key"
+    BLOCKED = "something that is no object stands on the way to the key"
+    QUOTE = "a quote in it is not closed"
+    TOOL = "the host's awk could not read it"
     STAGE = "the new file could not be laid beside the old one"
     EDITED = "it was edited while it was being written; the edit was kept"
     WRITE = "the host could not write it"
@@ -108,6 +117,11 @@ class FileJob:
     origin: tuple[str, int] | None = None
     """a done transaction and the number of one of its originals: these are the new bytes,
     and none of them travels"""
+    store: bool = False
+    """it holds secrets: the digests are veiled by the job's salts, nothing of it travels,
+    and it is readable by its owner alone afterwards, whatever it was"""
+    key: NewKey | None = None
+    """what the host puts into a store; `new` is not known then"""
 
     @classmethod
     def of(cls, target: str, edit: FileEdit, companion: str = "") -> FileJob:
@@ -140,6 +154,8 @@ class Job:
     meta: tuple[tuple[str, str], ...] = ()
     cap: int = CAP
     patience: int = 5
+    salts: Salts | None = None
+    """what the digests of stores are veiled with"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,25 +241,36 @@ def undo(writer: Writer, transaction: str) -> Applied:
 
 def _transaction(job: Job) -> Iterator[Call]:
     yield Call("fs_job", (_checked(job.transaction), str(job.cap), str(job.patience)))
+    if job.salts:
+        yield Call("fs_veils", (job.salts.first, job.salts.second))
     for key, value in job.meta:
         yield Call("fs_meta", (_field(key), _field(value)))
     for file in job.files:
         yield Call("fs_file", (
-            file.old or _NONE, file.new or _NONE, str(file.size), f"{file.mode:o}",
+            *_digests(file), str(file.size), f"{file.mode:o}",
             _field(file.companion or _NONE), _field(file.target or _NONE),
-            _path(file.path), _path(file.real),
+            _path(file.path), _path(file.real), *([_STORE] if file.store else []),
         ))
     yield Call("fs_begin")
     for index, file in enumerate(job.files, 1):
-        if not file.new:
+        if not file.new and not file.key:
             continue
         yield Call("fs_build", (str(index),))
         yield from _new_bytes(file)
     yield Call("fs_finish")
 
 
+def _digests(file: FileJob) -> tuple[str, str]:
+    """The old one and the new one as the host reads them: veiled ones with a mark."""
+    mark = "~" if file.store else ""
+    old, new = (f"{mark}{one}" if one else _NONE for one in (file.old, file.new))
+    return old, _ANY if file.key else new
+
+
 def _new_bytes(file: FileJob) -> Iterator[Call]:
-    if file.origin:
+    if file.key:
+        yield file.key.call(exists=bool(file.old))
+    elif file.origin:
         transaction, number = file.origin
         yield Call("fs_borrow", (_checked(transaction), str(number)))
         yield Call("fs_keep", ("0", "-"))

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -179,6 +180,44 @@ def verify(context: click.Context, hosts: tuple[str, ...]) -> int:
     return _carry_out(context, hosts, commands.verify)
 
 
+@fleetsync.command(short_help="Prove targets by a real turn through their client")
+@_hosts
+@click.option("--alias", "aliases", metavar="NAME", multiple=True,
+              help="Also this alias, besides each target's own default; may be repeated.")
+@click.option("--image", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Also show this PNG or JPEG, where the catalog says image.")
+@click.option("--expect", metavar="TEXT", default="",
+              help="The text in the image that must come back.")
+@click.option("--turn-timeout", type=click.IntRange(5, 3600), metavar="SECONDS", default=90,
+              help="Time for one turn.  [90]")
+@click.option("--retries", type=click.IntRange(0, 5), metavar="N", default=1,
+              help="Try a failure that may pass again; every attempt is kept.  [1]")
+@_offline
+@click.pass_context
+def smoke(
+    context: click.Context,
+    hosts: tuple[str, ...],
+    aliases: tuple[str, ...],
+    image: Path | None,
+    expect: str,
+    turn_timeout: int,
+    retries: int,
+    offline: bool,
+) -> int:
+    """Prove targets by a bounded real turn through their client, with the host's own key.
+
+    A turn is graded by what answered (provider, alias, tool call, nonce), never by its
+    text alone. What failed or was not tried is told, and kept in the receipt. Drift ends
+    with 3.
+    """
+    from fleetsync.cli import smoke as smoking
+
+    wanted = smoking.Wanted(aliases, image, expect, turn_timeout, retries)
+    return _carry_out(
+        context, hosts, lambda s, o, out: smoking.smoke(s, o, out, wanted, offline=offline)
+    )
+
+
 @fleetsync.command(short_help="Show what was found on every host, and a next step")
 @_hosts
 @click.option("--deep", is_flag=True,
@@ -316,6 +355,40 @@ def bundles_prune(
     return _keep_house(context, hosts, lambda s, o, out: keeping.pruned(
         s, o, out, keep=keep, days=older_than, yes=yes
     ))
+
+
+@fleetsync.group(short_help="The keys that the hosts keep of their own")
+def credential() -> None:
+    """The router key that each host keeps of its own, for each of its clients."""
+
+
+@credential.command("set", short_help="Put a new one where a client keeps its own")
+@click.argument("hosts", nargs=-1, metavar="HOST", shell_complete=_complete_host)
+@click.option("--target", metavar="LABEL", default="", callback=_not_empty,
+              help="Whose key, where the host has several targets: pi, hermes/work.")
+@_yes
+@click.pass_context
+def credential_set(
+    context: click.Context, hosts: tuple[str, ...], target: str, yes: bool
+) -> int:
+    """Put a new router key where one client of one host keeps its own.
+
+    \b
+      fleetsync credential set mid-mod                  asks for the key, hidden
+      fleetsync credential set mid-mod --yes < FILE     one line, from standard input
+
+    The key goes to that host alone and stays there. It is proved: the client must take it
+    from there, and the router must accept it. A rollback puts the one before back. What the
+    client's configuration says of where its key comes from is never changed.
+    """
+    from fleetsync.cli import credential as setting
+    from fleetsync.cli.output import Output
+
+    given = options(context)
+    output = Output(as_json=given.json)
+    report = setting.put(hosts, given, output, target=target, yes=yes)
+    output.report(report)
+    return report.exit_code or int(output.lost)
 
 
 @fleetsync.command(short_help="Play the whole story on three embedded hosts")

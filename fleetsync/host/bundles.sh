@@ -12,6 +12,6 @@ fs_bundles() {
         fs_look "$fs_ours/txn/$fs_kept/manifest"
         set -- $fs_stated
         fs_say bundle "${fs_kept%.*}" "${fs_kept##*.}" "$5"
-        fs_raw head -c 1048576 "$fs_ours/txn/$fs_kept/manifest"
+        fs_raw fs_manifest "$fs_ours/txn/$fs_kept/manifest"
     done
 }

@@ -5,28 +5,34 @@
 # is no awk.
 # No token of JSON holds a line end, so awk takes them line by line, a window at a time.
 fs_json() {
-    tr '\000' '\001' | FS_KEYS=$1 awk '
+    tr '\000' '\001' | FS_KEYS=$1 awk "$fs_json_reader"'
+END {
+    if (want != "end") class = "invalid"
+    printf "%s", (class == "string") ? class "\n" text "." : class
+}
+function note(event) { return }'
+}
+# The reader itself. `done` counts the bytes that are read; note() is told what is wanted
+# before each token, and "after" each value.
+fs_json_reader='
 BEGIN {
     segments = split(ENVIRON["FS_KEYS"], segment, "\037")
     depth = 0; on[0] = 1; hex = "[0-9A-Fa-f]"; want = "value"; class = "absent"
     word = "(true|false|null|-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?)"
 }
 {
-    for (rest = $0; want; step()) { take("[ \t\r]+"); if (!length(line)) next }
+    for (rest = $0; want; step()) { take("[ \t\r]+"); if (!length(line)) { done++; next } }
     exit
-}
-END {
-    if (want != "end") class = "invalid"
-    printf "%s", (class == "string") ? class "\n" text "." : class
 }
 function take(pattern,    found) {  # the token at the head of the line, off it
     while (length(line) < 9 + (found = match(line, "^" pattern) ? RLENGTH : 0) && rest != "") {
         line = line substr(rest, 1, 999); rest = substr(rest, 1000)
     }
-    if (found) { token = substr(line, 1, found); line = substr(line, found + 1) }
+    if (found) { done += found; token = substr(line, 1, found); line = substr(line, found + 1) }
     return found
 }
 function step() {
+    note(want)
     if (want == "colon") want = take(":") ? "value" : ""
     else if (want ~ /comma/ && take(",")) want = (kind[depth] == "}") ? "name" : "value"
     else if (want ~ /comma|first/ && take("[]}]")) want = (token == kind[depth--]) ? after() : ""
@@ -34,7 +40,7 @@ function step() {
     else if (want ~ /value/) value()
     else want = ""
 }
-function after() { return depth ? "comma" : "end" }
+function after() { note("after"); return depth ? "comma" : "end" }
 function name() {
     on[depth] = (string() "" == segment[depth] "" && on[depth - 1])
     if (on[depth]) class = "absent"  # the last of equal names counts
@@ -66,4 +72,3 @@ function character(u,    n, i) {
     for (i = 3; i <= 6; i++) n = n * 16 + index("0123456789abcdef", substr(u, i, 1)) - 1
     return (n > 127) ? "\377" : sprintf("%c", n ? n : 1)
 }'
-}

@@ -21,12 +21,16 @@ fs_fill() {
     rm -f "$fs_temp"
     if [ -e "$fs_real" ]; then
         # Copied first, filled then: the inode keeps its mode, owner and access list.
-        cp "$fs_cp" "$fs_real" "$fs_temp" && cat <"$1" >"$fs_temp" &&
-            fs_column "$fs_real" && fs_before=$fs_marks &&
-            fs_column "$fs_temp" && [ "$fs_marks" = "$fs_before" ]
+        cp "$fs_cp" "$fs_real" "$fs_temp" && fs_tighten && cat <"$1" >"$fs_temp" && fs_alike
     else
         cat <"$1" >"$fs_temp" && chmod "${fs_perm%%:*}" "$fs_temp"
     fi && fs_holds "$fs_temp" "$2" && fs_sync "$fs_temp"
+}
+# The copy has every mark of the file; of a store less, where others could read that.
+fs_alike() {
+    [ -z "$fs_mark" ] || return 0
+    fs_column "$fs_real" && fs_before=$fs_marks &&
+        fs_column "$fs_temp" && [ "$fs_marks" = "$fs_before" ]
 }
 fs_stage() {
     fs_why=stage
@@ -35,6 +39,7 @@ fs_stage() {
     elif [ "$fs_new" = - ]; then
         ln "$fs_real" "$fs_link_old" && return
     elif fs_fill "$fs_bundle/new.$fs_i" "$fs_new" && ln "$fs_real" "$fs_link_old"; then
+        [ -z "$fs_mark" ] || fs_perm=600:${fs_perm#*:}
         fs_stat "$fs_temp" && [ "$fs_mode:$fs_uid:$fs_gid" = "$fs_perm" ] && return
         fs_why=owner
     fi
@@ -158,7 +163,8 @@ fs_find_source() {
     fs_source=$fs_link_old
     [ -e "$fs_source" ] && return
     fs_source=$fs_temp
-    fs_fill "$fs_bundle/old.$fs_i" "$fs_old"
+    fs_fill "$fs_bundle/old.$fs_i" "$fs_old" || return 1
+    [ -z "$fs_mark" ] || chmod "${fs_perm%%:*}" "$fs_temp"
 }
 fs_leave_alone() {
     fs_say LEFT "$fs_tx" "$fs_path"

@@ -10,12 +10,14 @@
 #   undone  every file is old, or somebody else's                         -> stays
 # A bundle holds old.i, new.i and the manifest, lines of tab-separated fields:
 #   M key value
-#   F i old new path real mode:uid:gid size companion target
-#     (old -: it is created; new -: it is taken away)
+#   F i old new path real mode:uid:gid size companion target [store]
+#     (old -: it is created; new -: it is taken away; store: it holds secrets, so that
+#     new.i stays no longer than it is needed)
 #   D directory that is made
 #   END                                     (without it no staged file exists yet)
 # Calls: fs_job, fs_meta..., fs_file..., fs_begin, then for each file fs_build with its
-# fs_borrow, fs_keep and fs_chunk, at last fs_finish. Or fs_recover MODE. Or fs_undo TX.
+# fs_borrow, fs_keep and fs_chunk (or what keep.sh offers), at last fs_finish. Or
+# fs_recover MODE. Or fs_undo TX.
 
 fs_job() {
     fs_ready
@@ -54,10 +56,11 @@ fs_ready() {
 fs_meta() {
     fs_meta_lines="${fs_meta_lines}M$fs_tab$1$fs_tab$2$fs_newline"
 }
-# fs_file OLD NEW SIZE MODE COMPANION TARGET PATH REAL
+# fs_file OLD NEW SIZE MODE COMPANION TARGET PATH REAL [store]: of a store the digests are
+# veiled (~...), or NEW is a question mark: nobody knows it before it is built.
 fs_file() {
     fs_job_count=$((fs_job_count + 1))
-    fs_row=$1$fs_tab$2$fs_tab$7$fs_tab$8$fs_tab$4$fs_tab$3$fs_tab$5$fs_tab$6
+    fs_row=$1$fs_tab$2$fs_tab$7$fs_tab$8$fs_tab$4$fs_tab$3$fs_tab$5$fs_tab$6${9:+$fs_tab$9}
     eval "fs_job_$fs_job_count=\$fs_row"
 }
 # Make the job's rows the ones at hand; recovery had others.
@@ -68,6 +71,7 @@ fs_adopt() {
         fs_count=$((fs_count + 1))
         eval "fs_row_$fs_count=\$fs_job_$fs_count"
     done
+    fs_each fs_unveil
 }
 # fs_load I: the row of file I as variables.
 fs_load() {
@@ -79,6 +83,7 @@ fs_load() {
     IFS=$fs_ifs
     set +f
     fs_old=$1 fs_new=$2 fs_path=$3 fs_real=$4 fs_perm=$5 fs_bytes=$6 fs_companion=$7 fs_target=$8
+    fs_mark=${9-}
     fs_parent=${fs_real%/*}
     fs_temp=$fs_parent/.fleetsync-$fs_tx-$fs_i
     fs_link_old=$fs_temp-old
@@ -159,13 +164,17 @@ fs_save() {
     if cat <"$fs_real" >"$fs_bundle/old.$fs_i" && fs_holds "$fs_bundle/old.$fs_i" "$fs_old" &&
         fs_stat "$fs_real"; then
         fs_perm=$fs_mode:$fs_uid:$fs_gid
-        fs_row=$fs_old$fs_tab$fs_new$fs_tab$fs_path$fs_tab$fs_real$fs_tab$fs_perm
-        fs_row=$fs_row$fs_tab$fs_bytes$fs_tab$fs_companion$fs_tab$fs_target
-        eval "fs_row_$fs_i=\$fs_row"
+        fs_note_row
     else
         fs_problem stage "$fs_path"
         return 1
     fi
+}
+# The row of the file at hand, as its variables are now.
+fs_note_row() {
+    fs_row=$fs_old$fs_tab$fs_new$fs_tab$fs_path$fs_tab$fs_real$fs_tab$fs_perm
+    fs_row=$fs_row$fs_tab$fs_bytes$fs_tab$fs_companion$fs_tab$fs_target${fs_mark:+$fs_tab$fs_mark}
+    eval "fs_row_$fs_i=\$fs_row"
 }
 # fs_build I: what comes are the new bytes of file I.
 fs_build() {
@@ -189,8 +198,9 @@ fs_finish() {
 }
 fs_built() {
     [ "$fs_new" != - ] || return 0
+    [ -z "$fs_mark" ] || fs_name_new
     fs_holds "$fs_bundle/new.$fs_i" "$fs_new" && return
-    fs_problem candidate "$fs_path" "$fs_broken"
+    fs_problem "${fs_refused:-candidate}" "$fs_path" "${fs_broken#refused}"
     return 1
 }
 fs_flush() {
@@ -279,6 +289,7 @@ fs_backward() {
 }
 # What was ours beside the file is gone, and our hold on the client's lock.
 fs_clean() {
+    [ -z "$fs_mark" ] || rm -f "$fs_bundle/new.$fs_i" || return 1
     fs_companion_drop && rm -f "$fs_temp" "$fs_link_old" "$fs_link_new" || return 1
     [ ! -d "$fs_parent" ] || fs_sync "$fs_parent"
 }

@@ -108,5 +108,5 @@ def test_nesting_is_followed_to_any_depth(awk: str) -> None:
 
 
 def test_the_reader_is_at_most_sixty_lines() -> None:
-    program = library("json.sh").partition("awk '\n")[2].partition("'\n")[0]
+    program = library("json.sh").partition("fs_json_reader='\n")[2].partition("'\n")[0]
     assert program.count("\n") < 60
