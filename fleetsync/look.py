@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fleetsync import check, credentials, diff
-from fleetsync.adapter import Adapter, Credential, Loaded, Wish
+from fleetsync.adapter import Adapter, Credential, Loaded, Refusal, Wish
 from fleetsync.facts import (
     Answer,
     Facts,
@@ -31,7 +31,7 @@ from fleetsync.outcome import (
     RouterVerdict,
     TargetResult,
 )
-from fleetsync.plan import CLOSED, INDETERMINATE, OPEN, Plan, plans
+from fleetsync.plan import CLOSED, INDETERMINATE, OPEN, Plan, plans, renewal
 from fleetsync.probe import Salts, ask, probe
 from fleetsync.redact import printable
 from fleetsync.remote import Reader, Runner
@@ -100,13 +100,20 @@ def _explained(session: Session, facts: Facts, found: Sequence[Plan]) -> Facts:
 
 
 def _told(host: str, plan: Plan, facts: Facts) -> Plan:
-    """The plan, its closed gate told as the host-wide places have it."""
-    found = None if plan.gate != CLOSED else credentials.elsewhere(host, plan.target, facts.answers)
-    if found is None:
+    """The plan, its closed gate told as the host-wide places have it, and with the command
+    that opens it."""
+    if plan.gate != CLOSED:
         return plan
-    cause = plan.target.credential.cause
-    refusals = (found if one.reason == cause else one for one in plan.refusals)
-    return replace(plan, refusals=tuple(refusals))
+    cause, step = plan.target.credential.cause, plan.target.credential.step
+    told = credentials.elsewhere(host, plan.target, facts.answers)
+    command = renewal(plan, host)
+    if not told and command:
+        told = Refusal(cause, f"{command}\nor, on the host: {step}" if step else command)
+    if not told:
+        return plan
+    return replace(plan, refusals=tuple(
+        told if one.reason == cause else one for one in plan.refusals
+    ))
 
 
 def host_result(

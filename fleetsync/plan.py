@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fleetsync.adapter import Adapter, FileEdit, Planned, Refusal, Target, Wish
+from fleetsync.adapter import Adapter, FileEdit, KeepsKeys, Planned, Refusal, Target, Wish
 from fleetsync.documents import Dialect
 from fleetsync.errors import DocumentError
 from fleetsync.facts import Facts, FileFact, Sealed
@@ -117,6 +117,15 @@ def proved(plan: Plan, row: RouterRow, host: str) -> Plan:
     refusal = Refusal(
         f"{row.url} rejects the key that {client} has on this host"
         + (f" ({row.detail})" if row.detail else ""),
-        f"put a valid key in its place: fleetsync credential set {host} --client {client}",
+        renewal(plan, host) or f"put a valid key where {client} reads it on the host",
     )
     return replace(plan, refusals=(refusal, *plan.refusals))
+
+
+def renewal(plan: Plan, host: str) -> str:
+    """The command that gives the target a new key, "" where its client keeps none of its
+    own."""
+    adapter = plan.adapter
+    if not isinstance(adapter, KeepsKeys) or adapter.keep(plan.target).place is None:
+        return ""
+    return f"fleetsync credential set {host} --target {plan.label}"

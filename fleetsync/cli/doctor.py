@@ -155,9 +155,8 @@ def _open_end(entry: Entry, command: Command) -> str:
         case RouterVerdict.ALIAS_MISSING:
             return f"have the router serve them, or take them out of the catalog, then: {again}"
     if entry.target and entry.target.shared_with:
-        client = entry.target.client
-        return f"give the host a key of its own: fleetsync credential set {entry.host} " \
-            f"--client {client}"
+        given = command("credential set", (entry.host,))
+        return f"give the host a key of its own: {given} --target {entry.label}"
     return ""
 
 

@@ -506,7 +506,7 @@ def test_the_envelope_has_its_fields_in_order(bench: Bench) -> None:
     found = bench.run("preview", "--json").envelope
     assert list(found) == [
         "fleetsync", "command", "status", "exit_code", "generation", "run", "receipt", "hosts",
-        "errors", "notices",
+        "errors", "notices", "all_targets_verified",
     ]
     assert found["fleetsync"] == 1
     assert re.fullmatch("[0-9a-f]{64}", found["generation"])

@@ -16,6 +16,7 @@ from fleetsync.adapter import (
     Credential,
     Done,
     FileEdit,
+    Keep,
     Loaded,
     Planned,
     Target,
@@ -284,7 +285,33 @@ def test_a_rejected_key_refuses_the_target(bench: Bench) -> None:
     (target,) = bench.proved(Nib(standing()))
     assert (target.outcome, target.credential) == (Outcome.REFUSED, "open")
     assert target.reason == f"{URL} rejects the key that nib has on this host (401)"
-    assert target.step.endswith("fleetsync credential set node --client nib")
+    assert target.step == "put a valid key where nib reads it on the host"
+
+
+@dataclass
+class Keeping(Nib):
+    """A client that keeps a key of its own."""
+
+    def keep(self, target: Target) -> Keep:
+        return Keep(KEY)
+
+
+def test_a_client_that_keeps_a_key_is_given_a_new_one_by_the_next_command(
+    bench: Bench,
+) -> None:
+    bench.rows[KEY] = RouterRow(RouterVerdict.REJECTED, URL, "401")
+    (target,) = bench.proved(Keeping(standing(), targets_of=("work",)))
+    assert target.step == "fleetsync credential set node --target nib/work"
+
+
+def test_a_closed_gate_names_the_command_that_opens_it_and_the_other_way(
+    bench: Bench,
+) -> None:
+    bench.answers[RUNS] = PlaceFact(Verdict.EMPTY)
+    (target,) = bench.decided(Keeping(asking(RUNS)))
+    assert target.step == (
+        "fleetsync credential set node --target nib\nor, on the host: mend the command"
+    )
 
 
 @pytest.mark.parametrize("verdict", [RouterVerdict.UNREACHABLE, RouterVerdict.NOT_A_ROUTER])

@@ -340,7 +340,9 @@ def test_what_the_router_says_of_a_target_in_step_is_its_next_step(
 
 def test_a_shared_key_is_the_next_step_of_a_target_in_step() -> None:
     lines = sheet(proved(in_step("one"), None, shared_with=("two",)))
-    assert lines[2].endswith("of its own: fleetsync credential set one --client pi")
+    assert lines[2].endswith(
+        "of its own: fleetsync credential set one --inventory here --target pi"
+    )
 
 
 def test_an_interrupted_host_has_one_next_step_for_each_target() -> None:
