@@ -23,11 +23,12 @@ from fleetsync.facts import (
     PlaceKind,
     Question,
     Read,
+    Sealed,
     Verdict,
 )
 from fleetsync.job import Approved
 from fleetsync.look import Look, Session, host_result, look, target_result
-from fleetsync.new_key import CAP, KINDS, NewKey, fault
+from fleetsync.new_key import CAP, NewKey, fault
 from fleetsync.outcome import ChangeRow, FileDiff, HostResult, Outcome, RouterVerdict, TargetResult
 from fleetsync.plan import Plan
 from fleetsync.probe import ask
@@ -116,11 +117,13 @@ def _store(session: Session, seen: Look, plan: Plan) -> _Store:
     keep = plan.adapter.keep(plan.target)
     if keep.place is None:
         return one.refused(f"{client} has no place here that takes a new key", keep.lines)
-    if keep.place.kind not in KINDS or "*" in keep.place.where:
+    try:
+        NewKey(Sealed(b"-"), keep)
+    except ValueError as error:
         raise FleetsyncError(
-            f"the adapter {client} keeps its key where none can be put: {keep.place.told}",
+            f"the adapter {client} keeps its key where none can be put: {error}",
             "this is a fault of the adapter: report it to its author",
-        )
+        ) from error
     return replace(one, keep=keep)
 
 

@@ -16,7 +16,7 @@ from fleetsync.remote import Call
 
 CAP = 8 * 1024
 """Bytes beyond which a text is taken for no key."""
-KINDS = (PlaceKind.JSON, PlaceKind.DOTENV, PlaceKind.FILE)
+_KINDS = (PlaceKind.JSON, PlaceKind.DOTENV, PlaceKind.FILE)
 _PLACEHOLDER = re.compile(
     r"<.*>|\{\{.*\}\}|x+|change-?me|replace.*|your-.*(key|token).*|yourkey|none|null|undefined"
     r"|placeholder|todo|api-?key|sk-xxx.*|\*{3}.*|\.{3}"
@@ -66,7 +66,7 @@ class NewKey:
 
     def __post_init__(self) -> None:
         place = self.keep.place
-        if place is None or place.kind not in KINDS:
+        if place is None or place.kind not in _KINDS or "*" in place.where:
             raise ValueError("a new key has no such place")
         around = self.keep.before + self.keep.after
         if not all(" " <= character <= "~" for character in around):

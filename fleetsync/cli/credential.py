@@ -39,7 +39,7 @@ def put(
         show(seen, options, output)
         return report(_COMMAND, selection, seen)
     (aim,) = ready
-    output.answer(*_aim(aim))
+    output.answer(*_aim(aim, seen.hosts))
     key = piped or _typed(aim)
     if not yes and not agreed((f"Write it on {cell(aim.host)}? [y/N] ",), output):
         return declined(report(_COMMAND, selection, seen))
@@ -95,12 +95,13 @@ def _ready(hosts: Sequence[HostResult]) -> list[TargetResult]:
     return [t for host in hosts for t in host.targets if t.outcome is Outcome.DRIFT]
 
 
-def _aim(aim: TargetResult) -> Iterator[str]:
+def _aim(aim: TargetResult, hosts: Sequence[HostResult]) -> Iterator[str]:
     for change in aim.changes:
         now = f"{change.before} now" if change.before else "nothing there now"
         yield (f"{cell(aim.host)}  {cell(aim.label)}  the new key goes to {cell(change.file)}, "
                f"{cell(change.subject)} ({cell(now)})")
-    yield from (f"  note: {cell(note)}" for note in aim.notes)
+    cut = (f"{line}, settled first" for host in hosts for line in host.interrupted)
+    yield from (f"  note: {cell(note)}" for note in (*aim.notes, *cut))
 
 
 # --- the key -----------------------------------------------------------------------
