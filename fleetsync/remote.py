@@ -24,7 +24,8 @@ ANSWER_CAP = 64 * 1024 * 1024
 """Bytes of one answer beyond which a host is not listened to."""
 _CHUNK = 500
 _READING = (
-    "frame.sh", "read.sh", "json.sh", "login.sh", "locate.sh", "place.sh", "veil.sh", "bundles.sh",
+    "frame.sh", "read.sh", "json.sh", "parse.sh", "login.sh", "locate.sh", "place.sh", "veil.sh",
+    "bundles.sh",
 )
 _RUNNING = ("bytes.sh", "bounded.sh", "settle.sh")
 _WRITING = (

@@ -47,6 +47,7 @@ fs_each_of() {
     fs_each "$@"
 }
 fs_blanks=" 	$fs_newline"
+fs_located=
 # fs_each FUNCTION HOW DIRECTORY...: a function called here may come here again, and only
 # positional parameters are its own.
 fs_each() {
@@ -164,7 +165,8 @@ fs_node_package() {
 }
 # fs_member FILE KEY: a string at the top of a JSON file, in fs_text.
 fs_member() {
-    fs_text=$(head -c 1048576 "$1" | fs_json "$2")
+    fs_text=
+    fs_find_parser && fs_text=$(head -c 1048576 "$1" | fs_parse "$2")
     case $fs_text in
     "string$fs_newline"*) fs_text=${fs_text#*"$fs_newline"} && fs_text=${fs_text%.} ;;
     *) fs_text= ;;
@@ -193,7 +195,37 @@ fs_name_interpreter() {
         [ -n "$fs_interpreter$fs_problem" ] || fs_problem="its interpreter $fs_shebang was not found"
     fi
     fs_plain "$fs_interpreter" || fs_interpreter=
-    [ -z "$fs_interpreter" ] || fs_age_interpreter
+    [ -n "$fs_interpreter" ] || return
+    fs_located=$fs_located$fs_interpreter$fs_newline
+    fs_age_interpreter
+}
+# fs_find_interpreter PATH...: python3 or node, in fs_program, and which of them in
+# fs_engine: on the PATH, one of these paths, one that was located, one that is known.
+fs_find_interpreter() {
+    for fs_engine in python3 node; do
+        fs_program=$(command -v "$fs_engine") && fs_works && return
+    done
+    set -f
+    IFS=$fs_newline
+    set -- "$@" $fs_located
+    set +f
+    IFS=$fs_blanks
+    for fs_program in "$@"; do
+        fs_engine=${fs_program##*/}
+        fs_works && return
+    done
+    for fs_engine in node python3; do
+        fs_which "$fs_engine" '' && fs_program=$fs_hit && fs_works && return
+    done
+    return 1
+}
+fs_works() {
+    case $fs_engine in
+    curl) "$fs_program" -q -V ;;
+    python*) fs_engine=python3 && "$fs_program" -I -c pass ;;
+    node*) fs_engine='node' && "$fs_program" -e 0 ;;
+    *) return 1 ;;
+    esac >/dev/null
 }
 # fs_which NAME DIRECTORY: fs_hit, from DIRECTORY (version managers put an interpreter
 # beside the programs that need it), the login shell's PATH, which the user's own start has,
@@ -224,10 +256,9 @@ fs_age_interpreter() {
     */Cellar/node*/[0-9]*/bin/node) fs_age=${fs_real%/bin/node} ;;
     *)
         [ -r "$fs_header" ] || return
-        fs_interpreter_version=$(awk '
-            $1 == "#define" && $2 ~ /^NODE_(MAJOR|MINOR|PATCH)_VERSION$/ { part[$2] = $3 }
-            END { printf "%s.%s.%s", part["NODE_MAJOR_VERSION"], part["NODE_MINOR_VERSION"], \
-                part["NODE_PATCH_VERSION"] }' "$fs_header")
+        fs_age=$(sed -n 's/^#define NODE_M[AI][JN]OR_VERSION //p
+            s/^#define NODE_PATCH_VERSION //p' "$fs_header" | tr '\n' .)
+        fs_interpreter_version=${fs_age%.}
         return
         ;;
     esac

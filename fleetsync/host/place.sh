@@ -190,14 +190,15 @@ fs_note_owner() {
     [ "$2" = "$fs_uid" ] || [ "$2" = 0 ] || fs_note="${fs_note:+$fs_note, }owned by uid $2"
 }
 fs_judge_json() {
-    command -v awk >/dev/null || { fs_rule unknown "no awk on this host to read it" && return; }
-    fs_value=$(fs_json "$fs_key" <"$fs_real")
+    fs_find_parser ||
+        { fs_rule unknown "no awk, python3 or node on this host to read it" && return; }
+    fs_value=$(fs_parse "$fs_key" <"$fs_real")
     case $fs_value in
     absent) ;;
     "string$fs_newline"*) fs_value=${fs_value#*"$fs_newline"} fs_value=${fs_value%.} && fs_judge ;;
     other) fs_rule malformed "not a string" ;;
     invalid) fs_rule unreadable "not valid JSON" ;;
-    *) fs_rule unknown "the host's awk could not read it" ;;
+    *) fs_rule unknown "the host's $fs_parser could not read it" ;;
     esac
 }
 # The last assignment to fs_key in standard input, read as dotenv readers do.

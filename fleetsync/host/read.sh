@@ -40,7 +40,7 @@ fs_host() {
 # one would give is an empty answer, which means something else.
 fs_tell_lacking() {
     fs_lacking=
-    for fs_tool in awk cat chmod cp cut date df env grep head id ln ls mkdir mkfifo mv readlink \
+    for fs_tool in cat chmod cp cut date df env grep head id ln ls mkdir mkfifo mv readlink \
         rm rmdir sed sleep sync tail tr uname wc; do
         command -v "$fs_tool" >/dev/null || fs_lacking="$fs_lacking $fs_tool"
     done

@@ -15,34 +15,17 @@ fs_prove() {
     fi
     fs_judged='' fs_value=''
 }
-# fs_find_asker INTERPRETER...: a program that works, in fs_asker, and its kind.
+# fs_find_asker INTERPRETER...: a program that works, in fs_program and fs_engine.
 fs_find_asker() {
-    for fs_kind in curl python3 node; do
-        fs_asker=$(command -v "$fs_kind") && fs_works && return
-    done
-    for fs_asker in "$@"; do
-        fs_kind=${fs_asker##*/}
-        fs_works && return
-    done
-    for fs_kind in node python3; do
-        fs_which "$fs_kind" '' && fs_asker=$fs_hit && fs_works && return
-    done
-    return 1
-}
-fs_works() {
-    case $fs_kind in
-    curl) "$fs_asker" -q -V ;;
-    python*) fs_kind=python3 && "$fs_asker" -I -c pass ;;
-    node*) fs_kind=node && "$fs_asker" -e 0 ;;
-    *) return 1 ;;
-    esac >/dev/null
+    fs_engine='curl'
+    fs_program=$(command -v curl) && fs_works || fs_find_interpreter "$@"
 }
 # The answer with how the program ended, in curl's numbers. Only a list that does not hold
 # the key itself leaves the host.
 fs_ask_router() {
     unset NODE_OPTIONS NODE_USE_ENV_PROXY NODE_COMPILE_CACHE
     fs_name_proxies
-    fs_reply=$({ "fs_ask_$fs_kind" && echo " 0." || echo " $?."; } | head -c "$((fs_most + 64))")
+    fs_reply=$({ "fs_ask_$fs_engine" && echo " 0." || echo " $?."; } | head -c "$((fs_most + 64))")
     [ "${#fs_reply}" -lt "$((fs_most + 64))" ] || fs_reply=' 63.'
     fs_last=${fs_reply##*"$fs_newline"}
     fs_ended=${fs_last##* } && fs_ended=${fs_ended%.}
@@ -73,14 +56,14 @@ fs_ask_curl() {
         printf '"\nheader = "Authorization: Bearer '
         fs_curl_word "$fs_judged"
         printf '"\n'
-    } | "$fs_asker" -q -K - -g -s --noproxy '*' --proto =http,https --max-time "$fs_allowed" \
+    } | "$fs_program" -q -K - -g -s --noproxy '*' --proto =http,https --max-time "$fs_allowed" \
         --max-filesize "$fs_most" -A fleetsync -H 'Accept: application/json' -w '\n%{http_code}'
 }
 fs_curl_word() {
     fs_put "$1" | sed 's/[\\"]/\\&/g'
 }
 fs_ask_python3() {
-    fs_tell_asker | "$fs_asker" -I -B -c '
+    fs_tell_asker | "$fs_program" -I -B -c '
 import http.client, signal, socket, ssl, sys
 from urllib.parse import urlsplit
 url, key, seconds, most = sys.stdin.read().splitlines()
@@ -110,7 +93,7 @@ if answer.length:
 sys.stdout.buffer.write(body + b"\n%d" % answer.status)'
 }
 fs_ask_node() {
-    fs_tell_asker | "$fs_asker" -e '
+    fs_tell_asker | "$fs_program" -e '
 const [url, key, seconds, most] = require("fs").readFileSync(0, "utf8").split("\n");
 setTimeout(() => process.exit(28), seconds * 1000);
 const exits = {ENOTFOUND: 6, EAI_AGAIN: 6, ECONNRESET: 56, EPIPE: 56};
