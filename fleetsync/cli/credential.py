@@ -20,7 +20,7 @@ from fleetsync.errors import UsageError
 from fleetsync.facts import Sealed
 from fleetsync.job import Order, Proof, Step
 from fleetsync.new_key import CAP, fault
-from fleetsync.outcome import HostResult, Outcome, RouterVerdict, TargetResult
+from fleetsync.outcome import HostResult, Outcome, TargetResult
 
 _COMMAND = "credential set"
 _HELP = "fleetsync credential set --help"
@@ -50,7 +50,7 @@ def put(
         record.end(made, done, last)
     told = frozenset(aim.notes)
     output.answer(*results(last.hosts, quiet=options.quiet, told=told, paint=output.paint))
-    output.answer(*_router(last.hosts), *ending(last))
+    output.answer(*ending(last))
     if record.path:
         output.answer(f"receipt: {record.path}")
     if not options.quiet:
@@ -163,14 +163,6 @@ def _write(
         for host in seen
     ]
     return conduct(jobs, workers=options.workers, output=output, quiet=options.quiet)
-
-
-def _router(hosts: Sequence[HostResult]) -> Iterator[str]:
-    for host in hosts:
-        for target in host.targets:
-            row = target.router
-            if row and row.verdict is RouterVerdict.ACCEPTED:
-                yield f"{cell(host.host)}  {cell(row.url)} takes the key"
 
 
 def _next(hosts: Sequence[HostResult], selection: Selection) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The demo's hosts serving SSH, and the inventory that leads to them."""
+"""The demo's hosts serving SSH, and the inventory that leads to them and to the router."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fleetsync.testing.server import EmbeddedHost
 _ROUTER = f"""\
 [router]
 provider   = "anvil"
-base_url   = "https://router.example.net/v1"
+base_url   = "@ROUTER@"
 credential = "{VARIABLE}"
 [clients.hermes.policy]
 manage_max_output = true
@@ -30,7 +30,8 @@ def serving(root: Path, hosts: Sequence[DemoHost]) -> Iterator[None]:
         ]
         directory = root / "inventory"
         directory.mkdir()
-        (directory / "fleet.toml").write_text("\n".join((_ROUTER, *tables)), "utf-8")
+        router = _ROUTER.replace("@ROUTER@", hosts[0].router)
+        (directory / "fleet.toml").write_text("\n".join((router, *tables)), "utf-8")
         (directory / "catalog.toml").write_text(catalog(), "utf-8")
         yield
 

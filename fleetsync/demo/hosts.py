@@ -5,7 +5,8 @@ Everything lies in one directory. No file here is a real client's or a real key'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -17,14 +18,18 @@ ALIASES = ("llm.primary", "llm.secondary", "vision.general", "vision.ocr")
 OLD, NEW = (524288, 8192), (393216, 4096)
 """Context window and maximum output, in tokens, before and after the catalog moved."""
 VARIABLE = "ROUTER_API_KEY"
-KEY = "key-of-this-host-alone"
-_LINE = f"{VARIABLE}={KEY}\n"
+_LINE = f"{VARIABLE}=@KEY@\n"
 _SECRETS = {
-    "pi": {".pi/agent/auth.json": f'{{"anvil": {{"type": "api_key", "key": "{KEY}"}}}}\n'},
+    "pi": {".pi/agent/auth.json": '{"anvil": {"type": "api_key", "key": "@KEY@"}}\n'},
     "openclaw": {".openclaw/.env": _LINE},
     "hermes": {".hermes/.env": _LINE, ".hermes/profiles/work/.env": _LINE},
 }
 """Where each client reads a key of its own."""
+
+
+def key(name: str) -> str:
+    """The router key of the host of that name, and of no other."""
+    return f"key-of-{name}-alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +42,11 @@ class CatalogFile:
     changes: int
     template: str
 
-    def text(self, limits: tuple[int, int]) -> bytes:
-        """The file as a person keeps it, with these limits; all else is the same text."""
+    def text(self, limits: tuple[int, int], router: str) -> bytes:
+        """The file as a person keeps it, with these limits and this router's address; all
+        else is the same text."""
         kept = files("fleetsync.demo").joinpath("kept", self.template).read_bytes()
+        kept = kept.replace(b"@ROUTER@", router.encode())
         for mark, limit in zip((b"@WINDOW@", b"@OUTPUT@"), limits, strict=True):
             kept = kept.replace(mark, b"%d" % limit)
         return kept
@@ -58,12 +65,14 @@ _CATALOG_FILES = {
 
 @dataclass(frozen=True, slots=True)
 class DemoHost:
-    """One host: its home, the environment of its account, and its clients."""
+    """One host: its home, the environment of its account, its clients, and the router's
+    address."""
 
     name: str
     home: Path
     environment: Mapping[str, str]
     clients: tuple[str, ...]
+    router: str
 
     @property
     def catalog_files(self) -> tuple[CatalogFile, ...]:
@@ -82,47 +91,55 @@ class DemoHost:
             for path in sorted(self.home.rglob("*"))
         }
 
-    def moved_alone(self, before: Mapping[str, bytes]) -> bool:
+    def moved_alone(self, before: Mapping[str, bytes], *, besides: Collection[str] = ()) -> bool:
         """Whether the catalog files hold the new limits and everything else of the home, and
         of those files, is what it was in the listing `before`.
 
-        What fleetsync keeps on a host (originals, manifest) is left out.
+        What fleetsync keeps on a host (originals, manifest) is left out, and the files that
+        `besides` names.
         """
         after = {
             name: data
             for name, data in self.listing().items()
-            if not f"{name}/".startswith(".local/state/")
+            if not f"{name}/".startswith(".local/state/") and name not in besides
         }
-        return after == {**before, **{file.path: file.text(NEW) for file in self.catalog_files}}
+        moved = {file.path: file.text(NEW, self.router) for file in self.catalog_files}
+        return after == {**before, **moved}
 
 
-def lay_out(root: Path) -> tuple[DemoHost, ...]:
+def lay_out(root: Path, router: str) -> tuple[DemoHost, ...]:
     """Make the three homes below `root`: one with keys in each client's own place, one with
-    a key in the account's environment, one without any."""
-    primary = _host(root, PRIMARY, ("pi", "openclaw", "hermes"))
+    a key in the account's environment, one without any. Their files name `router`."""
+    primary = _host(root, PRIMARY, ("pi", "openclaw", "hermes"), router)
     for client in primary.clients:
         for name, text in _SECRETS[client].items():
-            _write(primary.home / name, text.encode())
-    companion = _host(root, COMPANION, ("pi", "openclaw"), {VARIABLE: KEY})
-    return primary, companion, _host(root, MID, ("pi",))
+            _write(primary.home / name, text.replace("@KEY@", key(PRIMARY)).encode())
+    companion = _host(root, COMPANION, ("pi", "openclaw"), router, {VARIABLE: key(COMPANION)})
+    return primary, companion, _host(root, MID, ("pi",), router)
 
 
 def _host(
-    root: Path, name: str, clients: tuple[str, ...], more: Mapping[str, str] | None = None
+    root: Path,
+    name: str,
+    clients: tuple[str, ...],
+    router: str,
+    more: Mapping[str, str] | None = None,
 ) -> DemoHost:
     home = root / name
+    # The Python of this process can show a key to the router where there is no curl.
+    python = Path(sys.executable).parent
     environment = {
         "HOME": str(home),
-        "PATH": f"{home}/.local/bin:/usr/local/bin:/usr/bin:/bin",
+        "PATH": f"{home}/.local/bin:/usr/local/bin:/usr/bin:/bin:{python}",
         # Else what an administrator pins for Hermes on this machine would count.
         "HERMES_MANAGED_DIR": f"{home}/etc/hermes",
         **(more or {}),
     }
-    host = DemoHost(name, home, environment, clients)
+    host = DemoHost(name, home, environment, clients, router)
     for client in clients:
         standins.install(client, home)
     for file in host.catalog_files:
-        _write(home / file.path, file.text(OLD))
+        _write(home / file.path, file.text(OLD, router))
     return host
 
 

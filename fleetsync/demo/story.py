@@ -1,4 +1,4 @@
-"""The story: a catalog moves, two hosts follow, one without a key is refused.
+"""The story: a catalog moves, two hosts follow; one without a key is refused until it has one.
 
 It is told by the real commands. Whatever it claims at its end it has checked.
 """
@@ -12,6 +12,7 @@ import json
 import os
 import shlex
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +20,19 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fleetsync.demo.fleet import serving
-from fleetsync.demo.hosts import COMPANION, MID, NEW, OLD, PRIMARY, DemoHost, lay_out
+from fleetsync.demo.hosts import (
+    ALIASES,
+    COMPANION,
+    MID,
+    NEW,
+    OLD,
+    PRIMARY,
+    DemoHost,
+    key,
+    lay_out,
+)
 from fleetsync.outcome import label
+from fleetsync.testing.router import KeyVerdict, StandInRouter
 
 Main: TypeAlias = Callable[[Sequence[str]], int]
 """The command line: arguments in, exit code out; it prints to `sys.stdout`."""
@@ -29,8 +41,10 @@ Answer: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """By host and target, what JSON says of it; Any: it is JSON."""
 
 INTERRUPTED = 130
+_STORE = ".pi/agent/auth.json"
+"""Where Pi keeps a key of its own, below the home."""
 _OPENING = f"""\
-Three hosts on loopback; a stand-in client takes the place of each Pi, OpenClaw and Hermes.
+Three hosts and a router on loopback; a stand-in takes the place of each Pi, OpenClaw and Hermes.
 The router moved: every alias from {OLD[0]} / {OLD[1]} to {NEW[0]} / {NEW[1]} tokens."""
 
 
@@ -49,13 +63,17 @@ class Story:
     main: Main
     say: Callable[[str], None]
     hosts: Mapping[str, DemoHost]
+    router: StandInRouter
     before: Mapping[str, Mapping[str, bytes]]
     claims: list[Claim] = field(default_factory=list)
 
-    def run(self, *words: str, expect: int) -> None:
-        """Run a command before the reader's eyes; its exit code is a claim."""
-        self.say(f"\n$ fleetsync {shlex.join(words)}    # stand-in client on every host")
-        code = self.main(words)
+    def run(self, *words: str, expect: int, given: str = "") -> None:
+        """Run a command before the reader's eyes; its exit code is a claim. `given` is a
+        line on its standard input."""
+        source = " < a-new-key" if given else ""
+        self.say(f"\n$ fleetsync {shlex.join(words)}{source}    # stand-in client on every host")
+        with _typed(given):
+            code = self.main(words)
         if code == INTERRUPTED:
             raise KeyboardInterrupt
         if code != expect:
@@ -87,10 +105,13 @@ def tell(main: Main, say: Callable[[str], None]) -> tuple[Claim, ...]:
     """
     with (
         tempfile.TemporaryDirectory(prefix="fleetsync-demo-") as directory,
-        _fleet(Path(directory).resolve()) as hosts,
+        StandInRouter(
+            dict.fromkeys(ALIASES, NEW[0]), {name: key(name) for name in (PRIMARY, COMPANION, MID)}
+        ) as router,
+        _fleet(Path(directory).resolve(), router.url) as hosts,
     ):
         named = {host.name: host for host in hosts}
-        story = Story(main, say, named, {host.name: host.listing() for host in hosts})
+        story = Story(main, say, named, router, {host.name: host.listing() for host in hosts})
         say(_OPENING)
         _act(story)
         _prove(story)
@@ -112,6 +133,13 @@ def _act(story: Story) -> None:
         f"the repeat changes nothing on {PRIMARY} and {COMPANION}",
         all(story.hosts[name].listing() == applied[name] for name in applied),
     )
+    story.claim(
+        f"{MID}: every file is byte for byte what it was, and none is ours (digest of all: "
+        f"{_digest(story.before[MID])} -> {_digest(story.hosts[MID].listing())})",
+        story.untouched(MID),
+    )
+    story.run("credential", "set", MID, "--yes", expect=0, given=key(MID))
+    story.run("apply", MID, "--yes", "-q", expect=0)
 
 
 def _count(story: Story, planned: Answer) -> None:
@@ -137,21 +165,26 @@ def _count(story: Story, planned: Answer) -> None:
 
 
 def _prove(story: Story) -> None:
-    verified = story.ask("verify", PRIMARY, COMPANION)
-    for name in (PRIMARY, COMPANION):
+    verified = story.ask("verify")
+    for name, besides in ((PRIMARY, ()), (COMPANION, ()), (MID, (_STORE,))):
         host = story.hosts[name]
         seen = {one: (t["outcome"], t["loader"]) for one, t in verified.get(name, {}).items()}
         agreed = {file.target: ("in step", "agrees") for file in host.catalog_files}
         story.claim(
             f"{name}: every client's loader sees {NEW[0]} / {NEW[1]}; all else in its "
-            f"{len(agreed)} catalog files, and every other file, is the same bytes",
-            seen == agreed and host.moved_alone(story.before[name]),
+            f"catalog files ({len(agreed)}), and every other file{_but(besides)}, is the same "
+            "bytes",
+            seen == agreed and host.moved_alone(story.before[name], besides=besides),
         )
+    shown = {(one.holder, one.key) for one in story.router.log}
     story.claim(
-        f"{MID}: every file is byte for byte what it was, and none is ours (digest of all: "
-        f"{_digest(story.before[MID])} -> {_digest(story.hosts[MID].listing())})",
-        story.untouched(MID),
+        "each host itself showed its own key to the router, which took all three",
+        shown == {(name, KeyVerdict.RIGHT) for name in story.hosts},
     )
+
+
+def _but(besides: Sequence[str]) -> str:
+    return f" but {', '.join(besides)}" if besides else ""
 
 
 def _digest(listing: Mapping[str, bytes]) -> str:
@@ -170,14 +203,25 @@ def _close(story: Story) -> None:
     story.say(
         f"The story broke in {broken} of {len(story.claims)} claims."
         if broken
-        else "3 hosts with stand-in clients: 2 in step, 1 refused for want of its own credential."
+        else f"3 hosts with stand-in clients: all in step, {MID} once it had a key of its own."
     )
 
 
 @contextlib.contextmanager
-def _fleet(root: Path) -> Iterator[tuple[DemoHost, ...]]:
+def _typed(line: str) -> Iterator[None]:
+    """Put a line on this process's standard input, and nothing where it is empty."""
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(f"{line}\n".encode() if line else b""))
+    try:
+        yield
+    finally:
+        sys.stdin = before
+
+
+@contextlib.contextmanager
+def _fleet(root: Path, router: str) -> Iterator[tuple[DemoHost, ...]]:
     """The hosts serving, and a process that uses this fleet and none of the operator's."""
-    hosts = lay_out(root)
+    hosts = lay_out(root, router)
     with serving(root, hosts), _environment(
         FLEETSYNC_INVENTORY=str(root / "inventory"),
         PATH=f"{_plain_ssh(root)}{os.pathsep}{os.environ.get('PATH', os.defpath)}",

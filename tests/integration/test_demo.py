@@ -17,9 +17,10 @@ import pytest
 
 from fleetsync.cli.main import main
 from fleetsync.demo import tell
-from fleetsync.demo.hosts import NEW, DemoHost, lay_out
+from fleetsync.demo.hosts import NEW, DemoHost, key, lay_out
 
 ROOT = Path(__file__).parents[2]
+ROUTER = "http://127.0.0.1:9/v1"
 
 
 def play(*words: str, directory: Path) -> subprocess.CompletedProcess[str]:
@@ -48,6 +49,9 @@ def normal(transcript: str) -> str:
     text = re.sub(r"/\S*/fleetsync-demo-[^/\s]+", "/tmp/fleetsync-demo", transcript)
     text = re.sub(r"txn/[^/\s]+\.done", "txn/TRANSACTION.done", text)
     text = re.sub(r"\d{8}T\d{6}Z-[0-9a-f]{8}", "TIME-RUN", text)
+    text = re.sub(r"--run [0-9a-f]{8}", "--run RUN", text)
+    text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
+    text = re.sub(r"\b[0-9a-f]{16}\b", "DIGEST", text)
     # Only some machines have a user manager to ask.
     text = re.sub(r"^ +unknown +\S+ in the systemd user manager.*\n", "", text, flags=re.M)
     text = text.replace(", the systemd user manager's environment", "")
@@ -80,6 +84,8 @@ def test_all_three_clients_are_shown_changed(
         ("primary-node", "hermes/work", "5 changes"),
         ("companion-node", "pi", "8 changes"),
         ("companion-node", "openclaw", "8 changes"),
+        ("mid-mod", "pi", "1 change"),
+        ("mid-mod", "pi", "8 changes"),
     ]
 
 
@@ -89,6 +95,27 @@ def test_the_host_without_a_key_is_shown_refused_with_its_drift(
     after = played.stdout.partition("$ fleetsync preview mid-mod")[2]
     assert "mid-mod  pi  refused" in after.splitlines()[1]
     assert "drift all the same: 8 changes" in after
+
+
+def test_the_refused_host_is_told_the_command_that_opens_it_and_then_converges(
+    played: subprocess.CompletedProcess[str],
+) -> None:
+    refusal, given = played.stdout.split("$ fleetsync credential set mid-mod --yes")
+    assert "  next: fleetsync credential set mid-mod --target pi\n" in refusal
+    assert re.search(r"^mid-mod +pi +changed +8 changes$", given, re.M)
+
+
+def test_no_key_is_shown(played: subprocess.CompletedProcess[str]) -> None:
+    for host in ("primary-node", "companion-node", "mid-mod"):
+        assert key(host) not in played.stdout + played.stderr
+
+
+def test_one_file_more_is_the_move_alone_where_it_was_to_come(primary: DemoHost) -> None:
+    before = primary.listing()
+    move(primary)
+    (primary.home / ".pi/agent/new.json").write_bytes(b"")
+    assert not primary.moved_alone(before)
+    assert primary.moved_alone(before, besides=(".pi/agent/new.json",))
 
 
 def test_every_commands_output_says_stand_in_client(
@@ -120,12 +147,12 @@ def test_a_story_that_breaks_says_which_part(played_alone: str) -> None:
 
 @pytest.fixture
 def primary(tmp_path: Path) -> DemoHost:
-    return lay_out(tmp_path)[0]
+    return lay_out(tmp_path, ROUTER)[0]
 
 
 def move(host: DemoHost) -> None:
     for file in host.catalog_files:
-        (host.home / file.path).write_bytes(file.text(NEW))
+        (host.home / file.path).write_bytes(file.text(NEW, ROUTER))
 
 
 def test_a_move_of_all_limits_and_of_nothing_else_is_told_from_others(primary: DemoHost) -> None:
@@ -159,7 +186,7 @@ def test_files_that_did_not_move_are_told_from_those_that_did(primary: DemoHost)
 
 def test_a_text_has_as_many_limits_as_it_says(primary: DemoHost) -> None:
     found = {
-        file.target: len(re.findall(b"1234567|765432", file.text((1234567, 765432))))
+        file.target: len(re.findall(b"1234567|765432", file.text((1234567, 765432), ROUTER)))
         for file in primary.catalog_files
     }
     assert found == {file.target: file.changes for file in primary.catalog_files}

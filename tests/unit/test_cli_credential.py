@@ -101,7 +101,7 @@ def test_a_key_that_is_typed_is_written_after_a_yes(bench: Bench) -> None:
     assert (code, bench.given()) == (0, KEY.encode())
     assert f"the new key goes to {STORE}, anvil.key (nothing there now)" in out
     assert "is made, with mode 0600" in out
-    assert f"{URL} takes the key" in out
+    assert f"router from this host  accepted  {URL}" in out
     assert "originals: /home/op/.local/state/fleetsync/txn/1.done on one" in out
     assert "Write it on one? [y/N] " in err
 
@@ -278,7 +278,7 @@ def test_a_key_that_the_router_rejects_ends_with_1(bench: Bench) -> None:
     assert code == 1
     assert "rejects it" in out
     assert "next: give it another" in out
-    assert "takes the key" not in out
+    assert "accepted" not in out
 
 
 def test_the_receipt_and_the_envelope_hold_neither_key_nor_digest(bench: Bench) -> None:
