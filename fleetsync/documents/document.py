@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fleetsync.documents import editing, secrets
-from fleetsync.documents.grammar import Grammar, Parsed
+from fleetsync.documents.grammar import Grammar, Parsed, without_collector
 from fleetsync.documents.paths import resolve
 from fleetsync.documents.tree import (
     Comment,
@@ -131,6 +131,7 @@ class Document:
         raise EditRefused("an alias stands where a value was expected", node.line, node.column)
 
 
+@without_collector()
 def parse(data: bytes, dialect: Dialect, limits: Limits | None = None) -> Document:
     """Parse `data`. Raises Unreadable with line and column."""
     bounds = limits or Limits()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fleetsync.documents import proof
-from fleetsync.documents.grammar import Grammar, Parsed, TextSplice
+from fleetsync.documents.grammar import Grammar, Parsed, TextSplice, without_collector
 from fleetsync.documents.paths import Trail, resolve
 from fleetsync.documents.tree import (
     Append,
@@ -35,6 +35,7 @@ class Made:
     splices: tuple[TextSplice, ...]
 
 
+@without_collector()
 def edit(parsed: Parsed, grammar: Grammar, bom: bytes, edits: tuple[Edit, ...]) -> Edited:
     """Make `edits` in order on `parsed` and prove each step. Raises EditRefused.
 

@@ -6,6 +6,9 @@ knows no grammar. A grammar is a module with the functions of `Grammar`.
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -45,6 +48,23 @@ class Parsed:
             "\n": self.text.count("\n") - both, "\r\n": both, "\r": self.text.count("\r") - both
         }
         return max(counts, key=lambda end: counts[end])
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Let Python look for no garbage in cycles meanwhile.
+
+    A tree has none, and to walk one that grows, again and again, doubles what a megabyte
+    takes. Threads may do this side by side: who switched it off switches it on again.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 class Grammar(Protocol):

@@ -6,7 +6,7 @@ from fleetsync.documents.grammar import Parsed, TextSplice
 from fleetsync.documents.json_style import Style, children
 from fleetsync.documents.json_write import Place, write, write_entry
 from fleetsync.documents.paths import Trail
-from fleetsync.documents.tree import Kind, Node, Value
+from fleetsync.documents.tree import Node, Value
 
 
 def replace(parsed: Parsed, trail: Trail, value: Value) -> list[TextSplice]:
@@ -88,7 +88,7 @@ def _only(style: Style, value: Value, place: Place) -> str:
     """The one entry or item of `value`, without the brackets around it."""
     if isinstance(value, dict):
         ((key, held),) = value.items()
-        return write_entry(style, key, held, place, style.layout_of_file(Kind.MAPPING), None)
+        return write_entry(style, key, held, place, style.layout_of_file(), None)
     return write(style, value[0], place) if isinstance(value, list) else ""
 
 

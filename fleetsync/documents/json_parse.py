@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import accumulate
 from typing import Final
 
 from fleetsync.documents.grammar import Parsed
@@ -65,7 +66,9 @@ _STRING: Final = {
 }
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _TAGS: Final = ("int", "float", "bool", "null")
-_BREAK: Final = re.compile(r"\r\n|\n|\r")
+_ONE_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)")
+_SCALAR: Final = Kind.SCALAR
+"""Read once: an enumeration's members are slow to look up, and there are thousands."""
 
 
 def parse(text: str, dialect: Dialect, limits: Limits) -> Parsed:
@@ -81,6 +84,11 @@ def parse(text: str, dialect: Dialect, limits: Limits) -> Parsed:
     features |= {"crlf"} if "\r\n" in text else set()
     features |= {"cr"} if re.search(r"\r(?!\n)", text) else set()
     return Parsed(text, dialect, limits, root, tuple(reader.comments), frozenset(features))
+
+
+def line_starts(text: str) -> list[int]:
+    """Where each line of `text` begins."""
+    return [0, *accumulate(map(len, _ONE_LINE.findall(text)))]
 
 
 def scalar(node: Node) -> Value:
@@ -127,10 +135,9 @@ class _Reader:
         self._line_comment = _LINE if dialect is Dialect.JSON_COMMENTS else _LINE5
         self._open: list[_Open] = []
         self._comma = -1
-        self._breaks = [found.end() for found in _BREAK.finditer(text)]
-        self._starts = [0, *self._breaks]
-        self._breaks.append(len(text) + 1)
-        self._line = 0
+        self._starts = [*line_starts(text), len(text) + 1]
+        self._line = 1
+        """The line that the last node begins in, from 1"""
         self._left = limits.nodes
 
     def document(self) -> Node:
@@ -291,10 +298,10 @@ class _Reader:
         self._left -= 1
         if self._left < 0:
             raise self.error(f"more than {self.limits.nodes} values and keys", start)
-        while self._breaks[self._line] <= start:
+        while self._starts[self._line] <= start:
             self._line += 1
-        column = start - self._starts[self._line] + 1
-        return Node(Kind.SCALAR, start, end, self._line + 1, column, tag, text, "", True, style)
+        column = start - self._starts[self._line - 1] + 1
+        return Node(_SCALAR, start, end, self._line, column, tag, text, "", True, style)
 
     def _gap(self, at: int) -> None:
         """Go on from `at` to the next character that is no white space and no comment."""

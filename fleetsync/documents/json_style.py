@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from fleetsync.documents.grammar import Parsed
+from fleetsync.documents.json_parse import line_starts
 from fleetsync.documents.tree import Kind, Node
 
 _INDENT: Final = re.compile(r"[ \t]*")
@@ -25,14 +26,14 @@ class Layout:
     """How a container is written.
 
     `lines`: each entry begins a line of its own. `pad` stands inside the brackets of a
-    one-line container, `comma` between its entries, `colon` between key and value (also
+    one-line container, `comma` between its entries there, `colon` between key and value (also
     its spaces). `trailing`: a comma after the last entry. `opens_line`: the container's own
     bracket begins a line (Allman's braces).
     """
 
     lines: bool = True
     pad: str = ""
-    comma: str = ", "
+    comma: str = ","
     colon: str = ": "
     trailing: bool = False
     opens_line: bool = False
@@ -106,7 +107,7 @@ class Style:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        return [0, *(found.end() for found in re.finditer(r"\r\n|\n|\r", self.text))]
+        return line_starts(self.text)
 
     def begins_line(self, at: int) -> bool:
         """Whether only white space, and perhaps a comma, stands before `at` on its line."""
@@ -154,25 +155,23 @@ class Style:
         """How the container `node`, which holds something, is written."""
         spans = children(node)
         last = spans[-1]
+        lines = self.begins_line(last[0])
         return Layout(
-            lines=self.begins_line(last[0]),
+            lines=lines,
             pad=self._pad(node, spans[0][0]),
-            comma=self._between(node.kind, spans),
+            comma="," if lines else self._between(node.kind, spans),
             colon=self.colon(node),
             trailing=self.comma_after(last[1]) >= 0,
             opens_line=self.begins_line(node.start) if self._is_value(node) else self.opens_line,
         )
 
-    def layout_of_file(self, kind: Kind) -> Layout:
-        """The layout of a container of `kind` that has nothing to imitate."""
+    def layout_of_file(self) -> Layout:
+        """The layout of a container that has nothing to imitate."""
         lasts = [children(node)[-1] for node in self.containers]
         lines = [end for start, end in lasts if self.begins_line(start)]
         trailing = sum(self.comma_after(end) >= 0 for end in lines) > len(lines) / 2
         return Layout(
-            comma=self.comma(kind),
-            colon=self.colon_of_file,
-            trailing=trailing,
-            opens_line=self.opens_line,
+            colon=self.colon_of_file, trailing=trailing, opens_line=self.opens_line
         )
 
     def pad(self, kind: Kind) -> str:

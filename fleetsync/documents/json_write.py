@@ -80,7 +80,7 @@ def _container(
     if not value:
         return opening + closing
     model = _model(style, value, place, like)
-    layout = style.layout(model) if model else style.layout_of_file(kind)
+    layout = style.layout(model) if model else style.layout_of_file()
     lines = layout.lines and not place.one_line
     indent = place.indent + style.unit if lines else place.indent
     inner = Place("", place.near, indent, not lines)

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 from fleetsync.documents.grammar import Parsed
 from fleetsync.documents.paths import Trail
 from fleetsync.documents.tree import Kind, Node
 from fleetsync.documents.yaml_parse import BREAKS, content_start
 
-_BREAK = re.compile(rf"\r\n|[{BREAKS}]")
+_LINE = re.compile(rf"[^{BREAKS}]*(?:\r\n|[{BREAKS}])")
 _GAP = re.compile(r"([ \t]*):([ \t]*)")
 
 
@@ -26,12 +27,8 @@ class Page:
         self.text = parsed.text
 
     @cached_property
-    def _breaks(self) -> list[tuple[int, int]]:
-        return [found.span() for found in _BREAK.finditer(self.text)]
-
-    @cached_property
     def _starts(self) -> list[int]:
-        return [0, *(end for _, end in self._breaks)]
+        return [0, *accumulate(map(len, _LINE.findall(self.text)))]
 
     def line_start(self, at: int) -> int:
         """Where the line that holds `at` begins."""
@@ -39,13 +36,16 @@ class Page:
 
     def line_end(self, at: int) -> int:
         """Where the line that holds `at` ends: before its line break."""
-        line = bisect_right(self._starts, at) - 1
-        return self._breaks[line][0] if line < len(self._breaks) else len(self.text)
+        line = bisect_right(self._starts, at)
+        if line == len(self._starts):
+            return len(self.text)
+        end = self._starts[line]
+        return end - (2 if self.text.startswith("\r\n", end - 2) else 1)
 
     def next_line(self, at: int) -> int:
         """Where the line after the one that holds `at` begins, or the text ends."""
-        line = bisect_right(self._starts, at) - 1
-        return self._breaks[line][1] if line < len(self._breaks) else len(self.text)
+        line = bisect_right(self._starts, at)
+        return self._starts[line] if line < len(self._starts) else len(self.text)
 
     def column(self, at: int) -> int:
         """Characters between the line's beginning and `at`."""

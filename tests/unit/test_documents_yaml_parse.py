@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path as File
 
 import pytest
@@ -153,6 +154,18 @@ def test_features_name_what_a_file_uses(text: str, features: set[str]) -> None:
 def test_an_alias_is_a_node_of_its_own() -> None:
     node = child("k: &a {x: 1}\nl: *a\n", "l")
     assert (node.kind, node.text) == (Kind.ALIAS, "a")
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_garbage_collector_is_left_as_it_was(on: bool) -> None:
+    before = gc.isenabled()
+    try:
+        (gc.enable if on else gc.disable)()
+        with pytest.raises(Unreadable):
+            parse(b"a: [", Dialect.YAML)
+        assert gc.isenabled() is on
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_an_empty_file_has_no_root() -> None:
