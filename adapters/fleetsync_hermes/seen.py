@@ -161,11 +161,12 @@ def _calls(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _has_failed(message: Mapping[str, Any]) -> bool:
-    """Whether a tool answered with an error."""
+    """Whether a tool answered with an error, or there is no such tool."""
     if message.get("role") != "tool":
         return False
     content = str(message.get("content", ""))
-    return bool(_object(content.encode()).get("error")) or content.startswith("Error")
+    failed = content.startswith(("Error", "Tool '"))
+    return failed or bool(_object(content.encode()).get("error"))
 
 
 def _text(found: Told) -> Sealed | None:
