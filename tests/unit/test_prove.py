@@ -26,7 +26,8 @@ KEY = f"{CANARY}-a\\b`c%s*?[x]~&;$|#\\\\"
 MODELS = json.dumps({"data": [{"id": "llm.primary"}, {"id": "other"}]}).encode()
 ASKERS = ("curl", "python3", "node")
 ALIASES = ("llm.primary",)
-_ON_PATH, _ELSEWHERE = "for fs_kind in curl python3 node;", "for fs_kind in node python3;"
+_CURL = "fs_program=$(command -v curl)"
+_ON_PATH, _ELSEWHERE = "for fs_engine in python3 node;", "for fs_engine in node python3;"
 
 
 class _Router(BaseHTTPRequestHandler):
@@ -121,8 +122,9 @@ class Host:
         self.remote = ShellRemote(sh, path, self.home, environment={"SHELL": "/bin/sh"})
         if asker:
             self.remote.replaced = (
-                (_ON_PATH, f"for fs_kind in {asker.strip('-')};"),
-                (_ELSEWHERE, "for fs_kind in;"),
+                (_CURL, _CURL if asker == "curl" else "false"),
+                (_ON_PATH, f"for fs_engine in {asker};"),
+                (_ELSEWHERE, "for fs_engine in;"),
             )
         self.plant(KEY)
 
