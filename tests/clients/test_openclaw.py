@@ -89,6 +89,8 @@ def fleetsync(tmp_path: Path) -> Callable[[RemoteHost], Fleetsync]:
         ))
 
         def run(*arguments: str) -> tuple[int, dict[str, Any]]:
+            # No test asks a router that is not on this machine.
+            arguments += ("--offline",) if arguments[0] in {"apply", "doctor"} else ()
             done = subprocess.run(
                 [sys.executable, "-m", "fleetsync", "--inventory", str(inventory), *arguments,
                  "--json", "node"],

@@ -84,6 +84,8 @@ def inventory(directory: Path, hosts: dict[str, RemoteHost]) -> Path:
 
 def fleetsync(directory: Path, *words: str) -> tuple[int, dict[tuple[str, str, str], Any]]:
     """Run the command line; its exit code, and its targets by host, client and name."""
+    # No test asks a router that is not on this machine.
+    words += ("--offline",) if words[0] in {"apply", "doctor"} else ()
     done = subprocess.run(
         [sys.executable, "-m", "fleetsync", "--inventory", str(directory), *words, "--json"],
         capture_output=True, text=True, timeout=900, stdin=subprocess.DEVNULL, check=False,
