@@ -137,7 +137,7 @@ def _interrupted(state: StateFact) -> Iterator[str]:
 
 _SHOWN = 12
 """Characters of a generation that people are shown."""
-_TOLD = ("run", "operator", "controller", "generation", "undoes")
+_TOLD = ("run", "operator", "controller", "generation", "undoes", "credential")
 
 
 def _account(look: Look, generation: str) -> AccountRow | None:
@@ -157,6 +157,8 @@ def _last_writer(last: Mapping[str, str], ours: str) -> str:
     if "operator" not in last:
         return ""
     verb = "rolled back" if last.get("undoes") else "applied"
+    if last.get("credential"):
+        verb = f"given a key for {last['credential']}"
     wrote = last.get("generation", "")
     other = "the catalog's" if wrote == ours else f"not the catalog's {ours[:_SHOWN]}"
     which = f", generation {wrote[:_SHOWN]} ({other})" if wrote else ""

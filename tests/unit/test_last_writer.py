@@ -38,6 +38,11 @@ APPLIED = (
 )
 
 
+def test_a_key_that_was_set_is_no_catalog() -> None:
+    kept = (("run", "run-1"), ("operator", "ada@desk"), ("credential", "pi"))
+    assert told(*kept) == "last given a key for pi by ada@desk, run run-1"
+
+
 def test_the_catalogs_own_generation_is_told_as_such() -> None:
     assert told(*APPLIED) == (
         "last applied by ada@desk, run run-1, generation 5434ec6882b2 (the catalog's)"
