@@ -1,6 +1,6 @@
 """Situations of a host's credential: what is planted, what must come of it, what did.
 
-A client's situations stand in `situations/CLIENT.toml`, one table each, named by its key:
+A client's situations stand in `CLIENT.toml` beside this, one table each, named by its key:
 
     gate      what a preview must say: open, closed, indeterminate
     resolved  what apply must say of an indeterminate one, its command run: open, closed
@@ -36,7 +36,7 @@ ROUTER = ("accepted", "401", "literal", "no request")
 PROOFS = (
     "accepted", "rejected", "unreachable", "not a router", "alias missing", "not checked",
 )
-_TABLES = Path(__file__).with_suffix("")
+_TABLES = Path(__file__).parent
 _PAUSE = 0.02
 """Seconds between two samples of the processes."""
 

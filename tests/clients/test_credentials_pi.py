@@ -1,0 +1,130 @@
+"""Situations of a host's credential: what fleetsync says, and what the real Pi does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleetsync.testing.router import StandInRouter
+from tests.clients import situations
+from tests.clients import test_pi as pi
+from tests.clients.situations import Keys, Observed, Situation, Watch
+from tests.integration.sshd import RemoteHost, Sshd
+
+NAME = "ROUTER_API_KEY"
+ALIAS = "llm.primary"
+SITUATIONS = situations.table("pi")
+CASES = [
+    pytest.param(situation, version, id=f"{version} {name}")
+    for name, situation in SITUATIONS.items()
+    for version in situation.more.get("versions", ["1.6.0"])
+]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One host with Pi, the inventory that names it, and the keys of the test."""
+
+    host: RemoteHost
+    version: str
+    keys: Keys
+    url: str
+    inventory: Path
+
+    def fill(self, text: str) -> str:
+        """The keys, the router, and how this version spells a variable."""
+        spelled = NAME if self.version == "0.73.1" else f"${NAME}"
+        tail = self.keys.right.removeprefix("canary-")
+        return self.keys.fill(
+            text.replace("@VARIABLE@", spelled).replace("@TAIL@", tail), self.url
+        )
+
+    def furnish(self, situation: Situation) -> None:
+        """The host's home and the inventory as the situation says."""
+        more = situation.more
+        pi.install(self.host, self.version)
+        mode = more.get("mode", 0o600)
+        self.host.plant(".pi/agent/models.json", self.fill(models(more)), mode=mode)
+        if "auth" in more:
+            text = f'{{"anvil": {more["auth"]}}}'
+            self.host.plant(".pi/agent/auth.json", self.fill(text), mode=0o600)
+        for path, text in situation.plant.items():
+            self.host.plant(path, self.fill(text), mode=0o600)
+        table = self.host.inventory_table()
+        (self.inventory / "fleet.toml").write_text(
+            f'[router]\nprovider = "anvil"\nbase_url = "{self.url}"\ncredential = "{NAME}"\n\n'
+            "[hosts.node]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in table.items())
+            + 'clients = ["pi"]\n'
+        )
+        (self.inventory / "catalog.toml").write_text(
+            f'[aliases."{ALIAS}"]\ncontext_window = 393216\nmax_output_tokens = 4096\n'
+        )
+
+    def fleetsync(self, *words: str) -> tuple[str, Any]:
+        """All that the command line printed, and its target."""
+        done = subprocess.run(
+            [sys.executable, "-m", "fleetsync", "--inventory", str(self.inventory), *words,
+             "--json", "node"],
+            capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False,
+        )
+        (target,) = json.loads(done.stdout)["hosts"][0]["targets"]
+        return done.stdout + done.stderr, target
+
+    def ask_pi(self) -> str:
+        """Start the host's own Pi as its user would, by a login shell; what it printed."""
+        words = (
+            f"$HOME/.local/bin/node $HOME/.local/bin/pi --mode json --no-session --offline "
+            f"--provider anvil --model {ALIAS} --tools read -p hello"
+        )
+        done = subprocess.run(
+            self.host.ssh(f'exec "$SHELL" -lc "exec {words}" </dev/null'), capture_output=True,
+            text=True, timeout=300, stdin=subprocess.DEVNULL, check=False,
+        )
+        return done.stdout + done.stderr
+
+
+def models(more: dict[str, Any]) -> str:
+    """A models.json in step with the catalog, its apiKey as the situation spells it."""
+    key = f'"apiKey": {more["api_key"]}, ' if "api_key" in more else ""
+    return (
+        f'{more.get("comment", "")}\n{{"providers": {{"anvil": {{"baseUrl": "@URL@", {key}'
+        f'"api": "openai-completions", "models": [{{"id": "{ALIAS}", "contextWindow": 393216, '
+        '"maxTokens": 4096}]}}}\n'
+    )
+
+
+def verdict(target: Any) -> str:
+    return str((target["router"] or {}).get("verdict", "not checked"))
+
+
+@pytest.mark.parametrize(("situation", "version"), CASES)
+def test_the_gate_and_the_proof_say_what_the_real_pi_then_does(
+    situation: Situation, version: str, sshd_host: Sshd, tmp_path: Path, count_situation: Any
+) -> None:
+    keys, host = Keys(), sshd_host("node")
+    right = situation.more.get("right", "@RIGHT@").replace("@RIGHT@", keys.right)
+    with StandInRouter({ALIAS: 393216}, {"node": right}) as router, Watch(keys) as watch:
+        node = Node(host, version, keys, router.url, tmp_path)
+        node.furnish(situation)
+        shown, first = node.fleetsync("preview", "--prove")
+        last = first
+        if situation.gate == "indeterminate":
+            more, last = node.fleetsync("doctor")
+            shown += more
+        router.clear_log()
+        printed = node.ask_pi()
+        seen = situations.observed(router)
+        watch.look("what fleetsync shows", shown)
+        watch.look_below(tmp_path)
+    found = situation.differences(
+        Observed(first["credential"], last["credential"], seen, verdict(last), shown)
+    )
+    count_situation(not found, len(watch.leaks))
+    assert watch.leaks == set()
+    assert found == [], (first, last, printed)
