@@ -143,7 +143,7 @@ def before_dotenv(sources: Sources, name: str) -> str:
             return ""
         running_one = stand.place and stand.place.kind is PlaceKind.SERVICE
         if stand.fact.verdict in _DEFINED and not running_one:
-            return f"{stand.told} is {stand.fact.verdict.value}"
+            return f"{stand.told} {'has a value' if stand.usable else 'is no key'}"
     return ""
 
 

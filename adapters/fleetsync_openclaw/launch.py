@@ -12,17 +12,15 @@ from pathlib import PurePosixPath
 
 from fleetsync.facts import Installation
 
-APART = """umask 077
-real=$1 stored=$2
-shift 2
-export OPENCLAW_STATE_DIR="$PWD/state" TMPDIR="$PWD/tmp" XDG_CACHE_HOME="$PWD/cache"
-mkdir -p "$OPENCLAW_STATE_DIR/state" "$TMPDIR" || exit
-for name in .env extensions npm; do
-    [ ! -e "$real/$name" ] || ln -s "$real/$name" "$OPENCLAW_STATE_DIR/$name" || exit
-done
-[ -z "$stored" ] || cp "$real"/state/openclaw.sqlite* "$OPENCLAW_STATE_DIR/state/" || exit
-exec "$@"
-"""
+APART = (
+    'umask 077; real=$1 stored=$2; shift 2; '
+    'export OPENCLAW_STATE_DIR="$PWD/state" TMPDIR="$PWD/tmp" XDG_CACHE_HOME="$PWD/cache"; '
+    'mkdir -p "$OPENCLAW_STATE_DIR/state" "$TMPDIR" || exit; '
+    "for name in .env extensions npm; do "
+    '[ ! -e "$real/$name" ] || ln -s "$real/$name" "$OPENCLAW_STATE_DIR/$name" || exit; done; '
+    '[ -z "$stored" ] || cp "$real"/state/openclaw.sqlite* "$OPENCLAW_STATE_DIR/state/" || exit; '
+    'exec "$@"'
+)
 """Runs what follows STATE STORED in a state directory of its own below the current one."""
 
 

@@ -37,19 +37,18 @@ _DENIED = (
     "group:web", "group:ui", "group:automation", "group:messaging", "group:nodes",
     "group:agents", "group:media", "group:plugins",
 )
-_THROUGH_GATEWAY = """limit=$1 session=$2 made=$3 prompt=$4 agent=$5 model=$6 seconds=$7
-shift 7
-"$@" gateway call sessions.create --params "$made" --json >created || { cat created; exit 1; }
-"$@" agent --agent "$agent" --session-key "$session" --model "$model" --message "$prompt" \\
-    --timeout "$seconds" --json &
-turn=$!
-(sleep "$limit" && kill -s TERM "$turn") >/dev/null 2>&1 &
-wait "$turn"
-status=$?
-"$@" gateway call sessions.delete --params "{\\"key\\":\\"$session\\"}" --json >deleted ||
-    echo "fleetsync: the session was not deleted" >&2
-exit "$status"
-"""
+_THROUGH_GATEWAY = (
+    "limit=$1 session=$2 made=$3 prompt=$4 agent=$5 model=$6 seconds=$7; shift 7; "
+    '"$@" gateway call sessions.create --params "$made" --json >created || '
+    "{ cat created; exit 1; }; "
+    '"$@" agent --agent "$agent" --session-key "$session" --model "$model" '
+    '--message "$prompt" --timeout "$seconds" --json & turn=$!; '
+    '(sleep "$limit" && kill -s TERM "$turn") >/dev/null 2>&1 & '
+    'wait "$turn"; status=$?; '
+    """"$@" gateway call sessions.delete --params '{"key": "'"$session"'"}' --json >deleted """
+    '|| echo "fleetsync: the session was not deleted" >&2; '
+    'exit "$status"'
+)
 """Makes the session, takes the turn, ends it where it overstays, deletes the session."""
 
 
