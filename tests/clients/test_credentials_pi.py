@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ class Node:
         return done.stdout + done.stderr
 
 
-def models(more: dict[str, Any]) -> str:
+def models(more: Mapping[str, Any]) -> str:
     """A models.json in step with the catalog, its apiKey as the situation spells it."""
     key = f'"apiKey": {more["api_key"]}, ' if "api_key" in more else ""
     return (
