@@ -16,10 +16,13 @@ import pytest
 from fleetsync import fleet, receipt
 from fleetsync.cli.main import main
 from fleetsync.job import Approved, Job, Proof, Step
-from fleetsync.outcome import HostResult, Outcome
+from fleetsync.outcome import HostResult, Outcome, RouterRow, RouterVerdict
 
 from .fleets import (
+    INSTALLATION,
+    TRACE,
     FakeFleet,
+    account,
     alone,
     changed,
     drift,
@@ -520,6 +523,34 @@ def test_the_envelope_carries_each_target_with_its_words(bench: Bench) -> None:
         "file": "/home/op/.pi/agent/models.json", "subject": "llm.primary",
         "key": "contextWindow", "before": "524288", "after": "393216",
     }
+
+
+def test_the_envelope_carries_the_whole_sheet_of_a_host_and_its_targets(bench: Bench) -> None:
+    row = RouterRow(RouterVerdict.ALIAS_MISSING, "http://r/v1", "", ("a",), ("http_proxy",))
+    found = target(
+        "one", Outcome.IN_STEP, installations=(INSTALLATION,), trace=TRACE, credential="open",
+        router=row, limits="as wished", shared_with=("two",), fingerprint="0123456789ab",
+    )
+    bench.fleet.set(
+        Step.DOCTOR, HostResult("one", (found,), account=account(), writers=("cc-switch",))
+    )
+    (host,) = bench.run("doctor", "one", "--json").envelope["hosts"]
+    (told,) = host["targets"]
+    assert host["writers"] == ["cc-switch"]
+    assert host["account"]["shell"] == "/bin/bash"
+    assert told["router"] == {
+        "verdict": "alias missing", "url": "http://r/v1", "detail": "", "missing": ["a"],
+        "proxies": ["http_proxy"],
+    }
+    assert [told[key] for key in ("credential", "limits", "shared_with")] == [
+        "open", "as wished", ["two"],
+    ]
+    assert told["trace"][0] == {
+        "place": "~/.pi/agent/auth.json anvil.key", "verdict": "absent", "detail": "",
+        "opens": False, "explains": False,
+    }
+    assert told["installations"][0]["interpreter"] == "/usr/bin/node"
+    assert "fingerprint" not in told
 
 
 def test_json_prints_one_line_and_nothing_else(bench: Bench) -> None:
