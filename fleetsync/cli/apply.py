@@ -14,8 +14,10 @@ from fleetsync.cli.output import Output, Report
 from fleetsync.cli.record import recorded
 from fleetsync.cli.render import notes, question, results, writable
 from fleetsync.cli.selection import Selection
+from fleetsync.cli.smoke import shown, taken
 from fleetsync.cli.writing import agreed, approved, declined, final, need_terminal
 from fleetsync.errors import UsageError
+from fleetsync.gates import all_targets_verified
 from fleetsync.job import Proof, Step
 from fleetsync.outcome import HostResult, Outcome
 
@@ -29,12 +31,14 @@ def apply(
     again: bool = False,
     check_after: float = 0,
     offline: bool = False,
+    turns: bool = False,
 ) -> Report:
     """Show what would change, ask, write it, and keep a receipt.
 
     `again` allows a generation that was taken back; `check_after` (seconds) looks again
-    that long after the write; `offline` has no host ask the router about its key. Raises
-    UsageError where nobody could answer the question.
+    that long after the write; `offline` has no host ask the router about its key; `turns`
+    proves what then holds by a real turn. Raises UsageError where nobody could answer the
+    question.
     """
     need_terminal("apply", selection, yes=yes, look="preview")
     withdrawal = withdrawn.find(selection.receipts, selection.run.generation)
@@ -56,8 +60,13 @@ def apply(
         last, later = final(seen, done), None
         if check_after:
             last, later = check(last, selection, options, output, seconds=check_after)
+        turned = None
+        if turns and not last.interrupted:
+            last, turned = taken(last, selection, options, output, offline=offline)
         made = report("apply", selection, last)
-        record.end(made, done, last, later)
+        if turned:
+            made = replace(made, all_targets_verified=all_targets_verified(last.hosts))
+        record.end(made, done, last, later, turned)
     if withdrawal and ready:
         withdrawn.restore(selection.receipts, selection.run.generation)
     if ready or briefly:
@@ -67,6 +76,8 @@ def apply(
                      paint=output.paint),
             *ending(last),
         )
+    if turned:
+        shown(turned, options, output)
     if record.path:
         output.answer(f"receipt: {record.path}")
     if not options.quiet:

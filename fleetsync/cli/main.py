@@ -152,6 +152,7 @@ def preview(
 @click.option("--check-after", type=Amount(0, 86400), metavar="SECONDS", default=0,
               help="Look again that long after, and name who changed a file since.")
 @click.option("--again", is_flag=True, help="Also a catalog that a rollback --run took back.")
+@click.option("--smoke", "turns", is_flag=True, help="Then prove it by a real turn; see smoke.")
 @_offline
 @click.pass_context
 def apply(
@@ -160,13 +161,14 @@ def apply(
     yes: bool,
     check_after: float,
     again: bool,
+    turns: bool,
     offline: bool,
 ) -> int:
     """Show what would change, ask, write it, verify it, and keep a receipt."""
     from fleetsync.cli import apply as applying
 
     return _carry_out(context, hosts, lambda s, o, out: applying.apply(
-        s, o, out, yes=yes, again=again, check_after=check_after, offline=offline
+        s, o, out, yes=yes, again=again, check_after=check_after, offline=offline, turns=turns
     ), again=again)
 
 

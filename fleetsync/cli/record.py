@@ -28,13 +28,19 @@ class Record:
     problem: ConfigError | None = None
 
     def end(
-        self, made: Report, done: Conducted, final: Conducted, again: Conducted | None = None
+        self,
+        made: Report,
+        done: Conducted,
+        final: Conducted,
+        again: Conducted | None = None,
+        turned: Conducted | None = None,
     ) -> None:
-        """Add what the command came to, and what looking `again` showed. What was not
-        tried stays open."""
+        """Add what the command came to, what looking `again` showed, and what turns proved.
+        What was not tried stays open."""
         command = self.receipt.command
         lost = receipt.unknown(command, done.begun, "interrupted before its answer came")
         seen = receipt.attempts(Step.AGAIN.value, again.hosts) if again else ()
+        seen += receipt.attempts(Step.SMOKE.value, turned.hosts) if turned else ()
         self._finish(
             receipt.INTERRUPTED if final.interrupted else receipt.DONE,
             made.exit_code,

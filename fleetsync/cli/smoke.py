@@ -17,6 +17,7 @@ from fleetsync.cli.turns import counts, turned
 from fleetsync.errors import UsageError
 from fleetsync.gates import all_targets_verified
 from fleetsync.job import Job, Proof, Step, Turns
+from fleetsync.outcome import HostResult, Outcome, TargetResult
 
 IMAGE_CAP = 4 * 1024 * 1024
 """Bytes of an image beyond which a turn would test the router's limits instead."""
@@ -51,13 +52,52 @@ def smoke(
         made = report("smoke", selection, done, drift_is_3=True)
         record.end(made, done, done)
     made = replace(made, all_targets_verified=all_targets_verified(done.hosts))
-    show(done, options, output)
+    shown(done, options, output)
     if record.path:
         output.answer(f"receipt: {record.path}")
     return record.reported(made)
 
 
-def show(done: Conducted, options: Options, output: Output) -> None:
+def taken(
+    last: Conducted, selection: Selection, options: Options, output: Output, *, offline: bool
+) -> tuple[Conducted, Conducted | None]:
+    """The results of a command that wrote, with what turns prove of the targets that now
+    hold their wish; and the results of those turns alone, None where no host has one."""
+    names = [host.host for host in last.hosts if _HOLDING & set(host.outcomes)]
+    if not names:
+        return last, None
+    jobs = jobs_of(selection, Turns(selection.smoke), names, offline=offline)
+    done = conduct(jobs, workers=options.workers, output=output, quiet=options.quiet)
+    answers = {host.host: host for host in done.hosts}
+    hosts = tuple(_turned(host, answers.get(host.host)) for host in last.hosts)
+    return replace(last, hosts=hosts, interrupted=last.interrupted or done.interrupted), done
+
+
+_HOLDING = {Outcome.CHANGED, Outcome.IN_STEP}
+
+
+def _turned(host: HostResult, smoked: HostResult | None) -> HostResult:
+    if smoked is None:
+        return host
+    if smoked.outcome:
+        note = f"no turn was taken: {smoked.outcome.value}: {smoked.reason}"
+        return replace(host, notes=(*host.notes, note))
+    found = {target.label: target for target in smoked.targets}
+    targets = tuple(_proved(target, found.get(target.label)) for target in host.targets)
+    return replace(host, targets=targets, unsettled=smoked.unsettled)
+
+
+def _proved(target: TargetResult, smoked: TargetResult | None) -> TargetResult:
+    """A target that was written, or in step, with its turns; one that failed them failed."""
+    if smoked is None or target.outcome not in _HOLDING:
+        return target
+    turned = replace(target, turns=smoked.turns, gates=smoked.gates)
+    if smoked.outcome is Outcome.IN_STEP:
+        return turned
+    return replace(turned, outcome=smoked.outcome, reason=smoked.reason, step=smoked.step)
+
+
+def shown(done: Conducted, options: Options, output: Output) -> None:
     """Print every turn, the gates and the counts."""
     output.answer(
         *turned(done.hosts, quiet=options.quiet, verbose=options.verbose, paint=output.paint),
