@@ -36,7 +36,7 @@ _FAULTS = (
     (r"ECONNREFUSED|Gateway not reachable|gateway closed", "crash",
      "the gateway does not answer"),
     (r"connection refused|rate.?limit|\b429\b|\b50\d\b|overloaded|server error|billing"
-     r"|LLM request failed|malformed|no response|empty response", "router",
+     r"|LLM request failed|malformed|empty response", "router",
      "the router gave no answer that OpenClaw could use"),
     (r"timed? ?out|timeout", "timeout", "no answer came in time"),
 )

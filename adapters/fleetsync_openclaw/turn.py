@@ -32,11 +32,12 @@ THROUGH, AGENT, STATE, STORED = "through", "agent", "state directory", "stored"
 """In a target's context."""
 _OVERLAY, _ROOM = "openclaw.json", "turn"
 _PNG = b"\x89PNG"
-_DENIED = (
+DENIED = (
     "group:runtime", "write", "edit", "apply_patch", "group:sessions", "group:memory",
     "group:web", "group:ui", "group:automation", "group:messaging", "group:nodes",
     "group:agents", "group:media", "group:plugins",
 )
+"""Tools that a turn apart is not offered: `read` and `ls` are left."""
 _THROUGH_GATEWAY = (
     "limit=$1 session=$2 made=$3 prompt=$4 agent=$5 model=$6 seconds=$7; shift 7; "
     '"$@" gateway call sessions.create --params "$made" --json >created || '
@@ -130,7 +131,7 @@ def _laid_over(target: Target) -> dict[str, object]:
     room = f"{SCRATCH}/{_ROOM}"
     return {
         "$include": _config(target),
-        "tools": {"profile": "coding", "deny": list(_DENIED)},
+        "tools": {"profile": "coding", "deny": list(DENIED)},
         "agents": {"defaults": {"workspace": room, "skipBootstrap": True}},
     }
 
