@@ -196,7 +196,7 @@ def _notes(look: Look, plan: Plan) -> Iterator[str]:
     yield from credential.warnings
     yield from plan.planned.notes
     if plan.gate == INDETERMINATE and not plan.decided:
-        yield f"whether it has a key is decided at apply, which asks: {credential.cause}"
+        yield f"decided at apply: {credential.cause}"
     if plan.router and plan.gate == OPEN:
         yield from _router_notes(plan.router)
     if plan.gate == CLOSED and (hint := credentials.hint(plan.target, look.facts.answers)):

@@ -117,9 +117,15 @@ def proved(plan: Plan, row: RouterRow, host: str) -> Plan:
     refusal = Refusal(
         f"{row.url} rejects the key that {client} has on this host"
         + (f" ({row.detail})" if row.detail else ""),
-        renewal(plan, host) or f"put a valid key where {client} reads it on the host",
+        renewal(plan, host) or _by_hand(plan),
     )
     return replace(plan, refusals=(refusal, *plan.refusals))
+
+
+def _by_hand(plan: Plan) -> str:
+    """What the operator does where no command of ours can put a new key."""
+    lines = plan.adapter.keep(plan.target).lines if isinstance(plan.adapter, KeepsKeys) else ""
+    return lines or f"put a valid key where {plan.target.client} reads it on the host"
 
 
 def renewal(plan: Plan, host: str) -> str:

@@ -19,7 +19,14 @@ from fleetsync.cli.render import (
     trace,
 )
 from fleetsync.inventory import Host
-from fleetsync.outcome import AccountRow, HostResult, Outcome, RouterVerdict, TargetResult
+from fleetsync.outcome import (
+    AccountRow,
+    HostResult,
+    Outcome,
+    RouterVerdict,
+    TargetResult,
+    TraceRow,
+)
 
 Command: TypeAlias = Callable[[str, Sequence[str]], str]
 """Spells a command for some hosts as it is to be typed, with the options of this run."""
@@ -100,7 +107,7 @@ def _findings(entry: Entry, host: HostResult, command: Command) -> Iterator[str]
 def _target(target: TargetResult) -> Iterator[str]:
     if target.credential:
         yield f"  credential  {cell(target.credential)}"
-    yield from trace(target.trace)
+    yield from trace(_telling(target))
     yield from router(target)
     yield from _limits(target)
     yield from installations(target.installations)
@@ -112,6 +119,13 @@ def _target(target: TargetResult) -> Iterator[str]:
     )
     yield from files(target.files)
     yield from loader(target)
+
+
+def _telling(target: TargetResult) -> list[TraceRow]:
+    """The places that matter: a gate that is open needs no list of where no key stands."""
+    if target.credential != "open":
+        return list(target.trace)
+    return [row for row in target.trace if not (row.explains and row.verdict == "absent")]
 
 
 def _limits(target: TargetResult) -> Iterator[str]:

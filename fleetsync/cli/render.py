@@ -109,10 +109,10 @@ def _body(entry: Entry, *, verbose: bool, paint: Paint) -> Iterator[str]:
     yield from next_step(entry.step)
     target = entry.target
     if target:
-        if target.outcome is Outcome.REFUSED:
+        if target.outcome is Outcome.REFUSED or target.credential == "indeterminate":
             yield from trace(target.trace)
-            if target.changes:
-                yield f"  drift all the same: {changes_phrase(target)}"
+        if target.outcome is Outcome.REFUSED and target.changes:
+            yield f"  drift all the same: {changes_phrase(target)}"
         yield from changes(target.changes)
         yield from diffs(target.diffs, paint)
     yield from (f"  note: {cell(note)}" for note in entry.notes)
@@ -271,7 +271,8 @@ def results(
         if entry.target:
             if not quiet:
                 yield from loader(entry.target)
-                yield from router(entry.target)
+                if entry.target.outcome is not Outcome.REFUSED:
+                    yield from router(entry.target)
                 if (entry.host, entry.label) in untraced:
                     yield from trace(entry.target.trace)
             # One transaction has one bundle: it is named once, below the last of its targets.

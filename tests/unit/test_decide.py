@@ -200,7 +200,7 @@ def test_a_gate_that_only_a_program_decides_refuses_nothing_in_a_preview(bench: 
         RUNS.place.told, "indeterminate",
     )
     assert target.notes == (
-        "whether it has a key is decided at apply, which asks: a command gives its key",
+        "decided at apply: a command gives its key",
     )
 
 

@@ -23,6 +23,7 @@ from .fleets import (
     CHANGES,
     DIFF,
     INSTALLATION,
+    TRACE,
     account,
     alone,
     changed,
@@ -336,6 +337,25 @@ def test_what_the_router_says_of_a_target_in_step_is_its_next_step(
     steps = [line for line in lines if line.startswith("  next: ")]
     assert len(steps) == 1
     assert steps[0].startswith(f"  next: {step}")
+
+
+def test_where_no_key_stands_is_told_of_a_closed_gate_alone() -> None:
+    nowhere = TraceRow("ROUTER_API_KEY in /etc/environment", "absent", explains=True)
+    rows = (*TRACE, nowhere)
+    opened = "\n".join(sheet(proved(in_step("one"), None, trace=rows)))
+    assert ("/etc/environment" in opened, "~/.bashrc" in opened) == (False, True)
+    (closed,) = refused("one").targets
+    told = replace(closed, trace=rows, credential="closed")
+    assert "/etc/environment" in "\n".join(sheet(HostResult("one", (told,))))
+
+
+def test_a_gate_that_pends_tells_where_it_was_looked_for() -> None:
+    (one,) = drift("one").targets
+    pending = replace(one, credential="indeterminate", trace=(TraceRow("a", "indeterminate"),))
+    assert shown(HostResult("one", (pending,)))[1:3] == [
+        "  looked for the credential, in the client's own order:",
+        "    1.  indeterminate  a",
+    ]
 
 
 def test_a_shared_key_is_the_next_step_of_a_target_in_step() -> None:
