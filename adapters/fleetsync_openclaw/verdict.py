@@ -41,8 +41,7 @@ def judge(target: Target, planned: Planned, done: tuple[Done, ...]) -> Loaded:
     reasons = [reason for pair in asked if (reason := _why(target, *pair))]
     if planned.edits or reasons:
         return Loaded(not reasons, "; ".join(reasons))
-    notes, pending = _applied(asked)
-    return Loaded(True, "", notes, pending)
+    return _applied(asked)
 
 
 def _baseline(asked: Iterable[tuple[Question, Done]]) -> Iterator[str]:
@@ -148,8 +147,8 @@ def _service(target: Target, answer: Done) -> str:
     return "" if read == ours else "its service reads another configuration file"
 
 
-def _applied(asked: Iterable[tuple[Question, Done]]) -> tuple[tuple[str, ...], str]:
-    """Notes, and why a running gateway does not use the file yet."""
+def _applied(asked: Iterable[tuple[Question, Done]]) -> Loaded:
+    """Whether a running gateway uses the file, whose rows are as wished."""
     for question, answer in asked:
         if question.kind != loader.APPLIED:
             continue
@@ -157,10 +156,11 @@ def _applied(asked: Iterable[tuple[Question, Done]]) -> tuple[tuple[str, ...], s
         revision, applied = at(told, "configRevisionHash"), at(told, "appliedConfigHash")
         if isinstance(revision, str) and isinstance(applied, str):
             same_one = revision == applied
-            return (), "" if same_one else "the running gateway has not applied the file yet"
+            pending = "" if same_one else "the running gateway has not applied the file yet"
+            return Loaded(True, pending=pending, applied=same_one)
         if not _NO_GATEWAY.search(str(at(told, "error", "message") or "")):
-            return ("no gateway answered whether it uses the file",), ""
-    return (), ""
+            return Loaded(True, notes=("no gateway answered whether it uses the file",))
+    return Loaded(True)
 
 
 def _json(answer: Done) -> object:
