@@ -34,18 +34,22 @@ GRACE = 45
 
 
 def run(
-    runner: Runner, command: Command, sources: Mapping[str, FileEdit], run_id: str = ""
+    runner: Runner, command: Command, sources: Mapping[str, FileEdit], run_id: str = "",
+    *, lifeline: bool = False,
 ) -> Done:
     """Run `command`. `sources` are the planned edits of the files that its scratch files
     copy, by path; a file that has none is copied as it stands on the host. `run_id` (hex)
     names the scratch directory and tags the processes; without one a random one does.
+    With `lifeline` the host ends the run when the link is lost, not only at its limit.
 
     Done.started is False when a source is no longer what was read, a key has no value at
     its place any more, or the host cannot lay the files: then nothing was run. Raises
     HostError; after Lost the host ends the run by itself within the command's seconds.
     """
     calls = tuple(_calls(command, sources, run_id or secrets.token_hex(16)))
-    patient = dataclasses.replace(runner, seconds=command.seconds + GRACE)
+    patient = dataclasses.replace(
+        runner, seconds=command.seconds + GRACE, lifeline=lifeline
+    )
     if not command.keys:
         return _done(patient.call(calls))
     places = [place for _, place in command.keys]

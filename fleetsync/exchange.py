@@ -73,14 +73,17 @@ class _Answer:
         return bytes(self._data[1:])
 
 
-def converse(channel: Channel, stdin: bytes, end: bytes, cap: int) -> bytes:
+def converse(
+    channel: Channel, stdin: bytes, end: bytes, cap: int, *, hold: bool = False
+) -> bytes:
     """Feed `stdin` and its EOF, and read until a line that starts with `end` is complete
-    or the host says EOF. Raises ConnectionError when the connection breaks before, and
-    OverflowError after `cap` bytes."""
+    or the host says EOF. With `hold` no EOF is sent. Raises ConnectionError when the
+    connection breaks before, and OverflowError after `cap` bytes."""
     answer, sent = _Answer(end), 0
     channel.settimeout(_TICK)
     while True:
-        if sent <= len(stdin) and channel.send_ready():
+        owed = sent < len(stdin) or (sent == len(stdin) and not hold)
+        if owed and channel.send_ready():
             sent = _feed(channel, stdin, sent)
             if not channel.recv_ready():
                 continue

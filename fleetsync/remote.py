@@ -23,6 +23,8 @@ from fleetsync.errors import HostUnusable, Lost
 ANSWER_CAP = 64 * 1024 * 1024
 """Bytes of one answer beyond which a host is not listened to."""
 _CHUNK = 500
+_SWALLOWED = 64
+"""Bytes that a start-up file may take off a script that is read by its length."""
 _READING = (
     "frame.sh", "read.sh", "json.sh", "parse.sh", "login.sh", "locate.sh", "place.sh", "veil.sh",
     "bundles.sh",
@@ -45,9 +47,11 @@ class Remote(Protocol):
         """Reach the host, check its key, authenticate. Idempotent."""
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
-        """Run `command`, feed it `stdin`, close stdin, return its output.
+        """Run `command`, feed it `stdin`, close stdin, return its output. With `hold`,
+        stdin is closed only after the answer: then its end tells the host of a lost link.
 
         Returns as soon as a line that starts with `end` is complete, or when the output
         ends without one. The bytes are exact. Raises Lost after `seconds`, after `cap`
@@ -107,11 +111,14 @@ def library(name: str) -> str:
     return files("fleetsync").joinpath("host", name).read_text("ascii")
 
 
-def script(libraries: Sequence[str], calls: Sequence[Call], nonce: str) -> bytes:
-    """The whole script. Its first line is empty: a start-up file may swallow it."""
+def script(
+    libraries: Sequence[str], calls: Sequence[Call], nonce: str, more: str = ""
+) -> bytes:
+    """The whole script. Its first line is empty: a start-up file may swallow it. `more`
+    are redirections of its last line."""
     body = "\n".join(call.render() for call in calls)
     text = "\n".join((
-        "", *map(library, libraries), f"fs_calls() {{\n:\n{body}\n}}", f"fs_main {nonce}", "",
+        "", *map(library, libraries), f"fs_calls() {{\n:\n{body}\n}}", f"fs_main {nonce}{more}", "",
     ))
     return text.encode("ascii")
 
@@ -165,22 +172,29 @@ def _why_no_answer(output: bytes) -> tuple[str, str]:
 
 
 def _exchange(
-    remote: Remote, libraries: Sequence[str], calls: Sequence[Call], seconds: float
+    remote: Remote, libraries: Sequence[str], calls: Sequence[Call], seconds: float,
+    hold: bool = False,
 ) -> tuple[Record, ...]:
-    output, nonce = _send(remote, libraries, calls, seconds)
+    output, nonce = _send(remote, libraries, calls, seconds, hold)
     return parse(output, nonce)
 
 
 def _send(
-    remote: Remote, libraries: Sequence[str], calls: Sequence[Call], seconds: float
+    remote: Remote, libraries: Sequence[str], calls: Sequence[Call], seconds: float,
+    hold: bool = False,
 ) -> tuple[bytes, str]:
     nonce = secrets.token_hex(16)
+    command = f"sh -c 'FS={nonce}; unset -f cat; eval \"$(cat)\"'"
+    text = script(libraries, calls, nonce)
+    if hold:
+        # Standard input, which stays open, is descriptor 3 of the script. Line ends in
+        # excess stand for what a start-up file may have swallowed.
+        text = script(libraries, calls, nonce, " 3<&0")
+        command = f"sh -c 'FS={nonce}; unset -f head; eval \"$(head -c {len(text)})\"'"
+        text += b"\n" * _SWALLOWED
     remote.connect()
     output = remote.exchange(
-        f"sh -c 'FS={nonce}; unset -f cat; eval \"$(cat)\"'",
-        script(libraries, calls, nonce),
-        f"@@{nonce} END ".encode(),
-        seconds=seconds,
+        command, text, f"@@{nonce} END ".encode(), seconds=seconds, hold=hold
     )
     return output, nonce
 
@@ -220,20 +234,25 @@ class Prover:
 @dataclass(frozen=True, slots=True)
 class Runner:
     """Runs client programs, bounded, in a scratch directory that it removes, and the
-    commands that stand for a key."""
+    commands that stand for a key. With `lifeline`, standard input is the lifeline of
+    bounded.sh: a run ends when the link is lost."""
 
     remote: Remote
     seconds: float = 120
+    lifeline: bool = False
 
     def call(self, calls: Sequence[Call]) -> tuple[Record, ...]:
         """Send `calls` of bounded.sh. Raises HostError."""
-        return _exchange(self.remote, ("frame.sh", *_RUNNING), calls, self.seconds)
+        return self._send(("frame.sh", *_RUNNING), calls)
 
     def with_keys(self, calls: Sequence[Call]) -> tuple[Record, ...]:
         """Send `calls` that take keys from their places: of the reading libraries,
         bounded.sh, resolve.sh and router.sh. Raises HostError."""
-        libraries = (*_READING, *_RUNNING, "resolve.sh", "router.sh")
-        return _exchange(self.remote, libraries, calls, self.seconds)
+        return self._send((*_READING, *_RUNNING, "resolve.sh", "router.sh"), calls)
+
+    def _send(self, libraries: Sequence[str], calls: Sequence[Call]) -> tuple[Record, ...]:
+        hung = (Call("fs_lifeline"), *calls) if self.lifeline else calls
+        return _exchange(self.remote, libraries, hung, self.seconds, self.lifeline)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,8 @@ class SshRemote:
             self._open(logins)
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
         """Run `command`, feed it `stdin`, return its output; see `fleetsync.remote.Remote`.
 
@@ -104,7 +105,7 @@ class SshRemote:
             undo.callback(self.close)
             channel = self._start(hop, command, seconds, overdue)
             try:
-                answer = converse(channel, stdin, end, cap)
+                answer = converse(channel, stdin, end, cap, hold=hold)
             except (ConnectionError, OverflowError) as error:
                 reason = f"no complete answer within {seconds:g} s" if overdue.is_set() else error
                 raise Lost(f"{self.address.name}: {reason}", _ASK_AGAIN) from error

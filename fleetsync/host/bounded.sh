@@ -29,6 +29,18 @@ fs_scratch() {
 fs_leave() {
     rm -rf "$fs_room"
 }
+# fs_lifeline: a run ends when descriptor 3, the standard input of this script, does.
+fs_held=
+fs_lifeline() {
+    fs_held=yes
+}
+fs_hold() {
+    "$fs_sh" -c 'printf "%s\n" "$$" >"$1/hold.pid"; exec cat >/dev/null' sh "$fs_own" <&3
+    : >"$fs_own/cut"
+}
+fs_let_go() {
+    read -r fs_pid <"$fs_own/hold.pid" && fs_is_pid "$fs_pid" && kill -s KILL "$fs_pid"
+}
 # fs_lay NAME: what comes is the content of this file in the scratch directory.
 fs_lay() {
     fs_out=$fs_here/$1
@@ -196,8 +208,8 @@ fs_launch() {
 fs_ended() {
     [ -e "$fs_own/status" ] || [ ! -d "$fs_own" ]
 }
-# fs_watch SECONDS: TERM at the limit, KILL two seconds later. Time is counted by the
-# clock and by our own ticks: whichever says first that it is over.
+# fs_watch SECONDS: TERM at the limit or when the link is lost, KILL two seconds later. Time
+# is counted by the clock and by our own ticks: whichever says first that it is over.
 fs_watch() {
     fs_clock
     fs_start=$fs_now
@@ -206,8 +218,11 @@ fs_watch() {
         fs_tick
         fs_ticks=$((fs_ticks + 1))
         fs_clock
-        [ "$((fs_now - fs_start))" -gt "$1" ] || [ "$fs_ticks" -ge "$(($1 * 10))" ] || continue
-        : >"$fs_own/late"
+        if [ "$((fs_now - fs_start))" -gt "$1" ] || [ "$fs_ticks" -ge "$(($1 * 10))" ]; then
+            : >"$fs_own/late"
+        elif [ ! -e "$fs_own/cut" ]; then
+            continue
+        fi
         read -r fs_child <"$fs_own/child"
         fs_signal TERM
         fs_grace
@@ -290,6 +305,7 @@ fs_run() {
     fs_launcher=$!
     fs_watch "$1" >/dev/null &
     fs_helpers="$fs_helpers $!"
+    [ -z "$fs_held" ] || { fs_hold & fs_helpers="$fs_helpers $!"; }
     # A signal to this shell ends `wait`, not the program.
     until fs_ended || ! kill -0 "$fs_launcher"; do
         wait "$fs_launcher"
@@ -300,6 +316,7 @@ fs_run() {
     for fs_pid in $fs_helpers; do
         kill -s KILL "$fs_pid"
     done
+    [ -z "$fs_held" ] || fs_let_go
     wait
     fs_answer "$2"
     fs_leave

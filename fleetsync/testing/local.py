@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
@@ -42,21 +43,22 @@ class LocalRemote:
         """Nothing to reach."""
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
         """Run `command` to its end. Raises Lost after `seconds` or `cap` bytes."""
-        try:
-            done = subprocess.run(
-                [*self.within, self.shell, "-c", command], input=stdin, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, cwd=self.home, env=self._environment(),
-                user=self.user, timeout=seconds, check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise Lost(f"no answer in {seconds:g} seconds", "") from None
-        if len(done.stdout) > cap:
+        with subprocess.Popen(
+            [*self.within, self.shell, "-c", command], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self.home,
+            env=self._environment(), user=self.user,
+        ) as process:
+            output = _converse(process, stdin, seconds, hold=hold)
+        if output is None:
+            raise Lost(f"no answer in {seconds:g} seconds", "")
+        if len(output) > cap:
             raise Lost(f"the answer is longer than {cap} bytes", "")
-        self.exchanges.append(Exchange(command, stdin, done.stdout))
-        return done.stdout
+        self.exchanges.append(Exchange(command, stdin, output))
+        return output
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -64,6 +66,25 @@ class LocalRemote:
     def _environment(self) -> dict[str, str]:
         plain = {"HOME": str(self.home), "SHELL": self.shell, "PATH": "/usr/bin:/bin"}
         return {**plain, **self.environment}
+
+
+def _converse(
+    process: subprocess.Popen[bytes], stdin: bytes, seconds: float, *, hold: bool
+) -> bytes | None:
+    """All that `process` prints, None where it does not end in time."""
+    with contextlib.ExitStack() as until_answered:
+        if hold and process.stdin:
+            # communicate() would close it; a host reads all of it before it answers.
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(stdin)
+                process.stdin.flush()
+            until_answered.enter_context(process.stdin)
+            process.stdin = None
+        try:
+            return process.communicate(stdin, timeout=seconds)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return None
 
 
 @dataclass(slots=True)
@@ -82,7 +103,8 @@ class MemoryRemote:
         """Always there."""
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
         """The next answer. Raises Lost when there is none left."""
         self.sent.append(stdin)
@@ -122,11 +144,12 @@ class FailingRemote:
         self.inner.connect()
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
         """The inner host's answer. Raises Away or Lost once the failures are due."""
         self.connect()
-        output = self.inner.exchange(command, stdin, end, seconds=seconds, cap=cap)
+        output = self.inner.exchange(command, stdin, end, seconds=seconds, cap=cap, hold=hold)
         self.done += 1
         if self.done > self.after:
             raise Lost("the connection broke", "")

@@ -78,12 +78,13 @@ class Node:
         self.inner.connect()
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
         script = stdin.decode()
         self.scripts.append(script)
         self.before(script)
-        answer = self.inner.exchange(command, stdin, end, seconds=seconds, cap=cap)
+        answer = self.inner.exchange(command, stdin, end, seconds=seconds, cap=cap, hold=hold)
         self.after(script)
         return answer
 

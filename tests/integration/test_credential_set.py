@@ -23,7 +23,9 @@ from fleetsync.remote import ANSWER_CAP, Prover, Reader, Runner, Writer
 from fleetsync.testing.local import LocalRemote
 from fleetsync.testing.router import StandInRouter
 from tests import keeper, standin
+from tests.integration.faults.host import shell
 from tests.listing import listing
+from tests.unit.host_read import SHELLS
 
 OLD, NEW = "sk-old-canary-000111", "sk-new-canary-222333"
 HOST = Host("node", clients=("keeper",))
@@ -84,10 +86,11 @@ class Node:
         self.inner.connect()
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
         self.before(stdin.decode())
-        answer = self.inner.exchange(command, stdin, end, seconds=seconds, cap=cap)
+        answer = self.inner.exchange(command, stdin, end, seconds=seconds, cap=cap, hold=hold)
         self.after(stdin.decode())
         return answer
 
@@ -371,6 +374,28 @@ def test_an_adapter_with_an_impossible_place_is_named(tmp_path: Path) -> None:
     node = made(tmp_path, lambda home: Keep(keeper.LOGIN))
     with pytest.raises(FleetsyncError, match="the adapter keeper"):
         node.preview()
+
+
+def test_the_lock_that_the_client_honours_is_held_for_the_write(tmp_path: Path) -> None:
+    node, store = planted(tmp_path, KINDS["dotenv"])
+    real = node.home / "dotfiles"
+    store.rename(real)
+    store.symlink_to(real)
+    node.adapter = keeper.Keeper(replace(keeper.in_dotenv(node.home), companion=".lock"))
+    manifest = Path(node.target().bundle) / "manifest"
+    assert f"\t{real}.lock\tkeeper\tstore\n" in manifest.read_text()
+    assert not (node.home / "dotfiles.lock").exists()
+
+
+@pytest.mark.parametrize("name", SHELLS)
+def test_every_shell_puts_a_key_and_takes_it_back(tmp_path: Path, kept: Kept, name: str) -> None:
+    node, store = planted(tmp_path, kept)
+    _, path = shell(name, tmp_path / "tools")
+    node.inner = LocalRemote(node.home, "/bin/bash", {"PATH": path})
+    assert node.target().outcome is Outcome.CHANGED
+    assert store.read_text() == kept.new
+    assert node.roll_back().outcome is Outcome.CHANGED
+    assert store.read_text() == kept.old
 
 
 def test_a_store_that_moved_since_it_was_looked_at_is_not_written(

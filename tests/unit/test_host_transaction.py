@@ -50,7 +50,8 @@ class CannedRemote:
     def close(self) -> None: ...
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
         self.sent.append(stdin)
         mark = "@@" + end.decode().removeprefix("@@").split()[0]

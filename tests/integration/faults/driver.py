@@ -48,7 +48,8 @@ class WatchedRemote(ShellRemote):
     calls: list[Call] = field(default_factory=list)
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
         watched = Watched(self.home, self.decide)
         try:

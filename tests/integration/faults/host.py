@@ -58,7 +58,8 @@ class ShellRemote:
         """Nothing to let go."""
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
         """Run the script to its end; what it printed."""
         try:

@@ -53,13 +53,14 @@ class Held:
         self.inner.close()
 
     def exchange(
-        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP
+        self, command: str, stdin: bytes, end: bytes, *, seconds: float, cap: int = ANSWER_CAP,
+        hold: bool = False,
     ) -> bytes:
         old, new = self.words.encode(), f"{{ {self.first}; }} && {self.words}".encode()
         if stdin.count(old) != 1:
             raise LookupError(self.words)
         return self.inner.exchange(
-            command, stdin.replace(old, new), end, seconds=seconds, cap=cap
+            command, stdin.replace(old, new), end, seconds=seconds, cap=cap, hold=hold
         )
 
 
