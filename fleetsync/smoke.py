@@ -198,7 +198,9 @@ def _run(
 ) -> tuple[Seen | None, Done | None, Grade]:
     command = adapter.turn(plan.target, turn)
     try:
-        done = check.run(room.runner, command, plan.candidates, turn.identity)
+        done = check.run(
+            room.runner, command, plan.candidates, turn.identity, lifeline=True
+        )
     except Lost as error:
         return None, None, grading.lost(error.message)
     except HostError as error:

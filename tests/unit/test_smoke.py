@@ -99,7 +99,10 @@ class Setting:
 def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setting:
     made = Setting(Client(), tmp_path)
 
-    def run(runner: Runner, command: Command, sources: object, run_id: str) -> Done:
+    def run(
+        runner: Runner, command: Command, sources: object, run_id: str, *, lifeline: bool
+    ) -> Done:
+        assert lifeline
         journal = made.directory / "stem-node.turns.open.jsonl"
         assert json.loads(journal.read_text().splitlines()[-1])["identity"] == run_id
         made.sent.append(run_id)
@@ -182,7 +185,9 @@ def test_every_turn_has_its_end_on_record(setting: Setting) -> None:
 def test_after_a_lost_answer_nothing_more_is_sent_and_recovery_is_required(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lose(runner: Runner, command: Command, sources: object, run_id: str) -> Done:
+    def lose(
+        runner: Runner, command: Command, sources: object, run_id: str, *, lifeline: bool
+    ) -> Done:
         setting.sent.append(run_id)
         raise Lost("the connection broke")
 
@@ -196,7 +201,9 @@ def test_after_a_lost_answer_nothing_more_is_sent_and_recovery_is_required(
 def test_a_host_that_is_away_before_a_turn_was_sent_is_a_setup_failure(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(runner: Runner, command: Command, sources: object, run_id: str) -> Done:
+    def away(
+        runner: Runner, command: Command, sources: object, run_id: str, *, lifeline: bool
+    ) -> Done:
         raise Away("no route")
 
     monkeypatch.setattr(check, "run", away)
