@@ -32,8 +32,6 @@ def config(situation: Situation, url: str) -> str:
     window = f"models: {{{ALIAS}: {{context_length: 393216}}}}"
     fields = (f"base_url: {url}", *situation.more["entry"], window)
     head = f"model: {{default: {ALIAS}, provider: 'custom:anvil'}}\n"
-    if situation.more.get("listed"):
-        return f"{head}custom_providers:\n- name: anvil\n" + "".join(f"  {f}\n" for f in fields)
     return f"{head}providers:\n  anvil:\n" + "".join(f"    {field}\n" for field in fields)
 
 
