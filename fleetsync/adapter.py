@@ -246,7 +246,7 @@ class Keep:
     value becomes `before`, the key as a JSON string, `after`; an absent file or entry is
     made. Without a `place`, `lines` are what the operator must add by hand, and where;
     they hold no key. `companion` is a lock directory that the client itself honours for
-    this file.
+    this file; a path that begins with the file's is meant where its links lead.
     """
 
     place: Place | None = None

@@ -215,13 +215,13 @@ def _fingerprint(session: Session) -> str:
 
 
 def _job(session: Session, one: _Store, file: FileFact) -> transaction.Job:
-    key, run = session.job.order.key, session.job.run
+    key, run, real = session.job.order.key, session.job.run, file.real or file.path
     assert key is not None
     return transaction.Job(
         transaction.fresh_id(),
         (FileJob(
-            one.result.label, file.path, file.real or file.path, file.sha256, "",
-            file.size + 2 * CAP, file.size, companion=one.keep.companion, store=True,
+            one.result.label, file.path, real, file.sha256, "", file.size + 2 * CAP, file.size,
+            companion=one.keep.companion.replace(file.path, real, 1), store=True,
             key=NewKey(key, one.keep),
         ),),
         (
@@ -287,7 +287,8 @@ def _judge(session: Session, one: _Store, plan: Plan, seen: Look) -> _Store:
         return one.become(
             outcome=Outcome.FAILED,
             reason=printable(f"{written}, but {client} does not take it from there: {why}"),
-            step=printable(credential.step) or f"fleetsync doctor {host}",
+            step=printable(credential.step) or "take the key away there, or put the new one there "
+            f"as well; a service reads it when it is restarted; then: fleetsync doctor {host}",
         )
     row = plan.router
     if row is None or row.verdict is not RouterVerdict.REJECTED:

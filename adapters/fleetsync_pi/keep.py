@@ -22,8 +22,10 @@ def keep(target: Target, versions: tuple[Version, ...]) -> Keep:
         return Keep(lines=_variable(target, versions))
     if target.context.get("stored") in _BY_NAME:
         return Keep(lines=_by_name(target))
-    place = Place(PlaceKind.JSON, auth_path(target), target.wish.provider)
-    return Keep(place, '{"type": "api_key", "key": ', "}")
+    path = auth_path(target)
+    place = Place(PlaceKind.JSON, path, target.wish.provider)
+    # Pi itself locks the file so, where its links lead, to write it (0.84.4).
+    return Keep(place, '{"type": "api_key", "key": ', "}", companion=f"{path}.lock")
 
 
 def _variable(target: Target, versions: tuple[Version, ...]) -> str:

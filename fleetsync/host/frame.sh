@@ -1,4 +1,6 @@
 # Frame of every script: a known environment, then BEGIN, the calls, END.
+# No variable and no function of ours (the calls may hold a key) is for other programs to see.
+set +a
 # fs_say TAG FIELD...: one record; fields are joined by tabs and hold no line end.
 fs_say() {
     fs_line=$1

@@ -371,7 +371,7 @@ DEFAULTS: list[tuple[object, object, str]] = [
     ({"enabledModels": ["anvil/*"]}, None, "llm.primary"),
     ({"enabledModels": ["anvil/llm.gone", "anvil/llm.secondary"]}, None, "llm.secondary"),
     ({"enabledModels": ["anvil/llm.gone"]}, None, "llm.primary"),
-    ({"enabledModels": ["local/qwen", "anvil/llm.primary"]}, None, ""),
+    ({"enabledModels": ["local/qwen", "anvil/*"]}, {"anvil": OURS, "local": OTHER}, ""),
     ({"defaultProvider": "anvil", "defaultModel": "llm.gone"}, None, "llm.primary"),
     ({"defaultProvider": "local", "defaultModel": "qwen"}, {"anvil": OURS, "local": OTHER}, ""),
     (None, {"local": OTHER, "anvil": OURS}, ""),
@@ -397,6 +397,7 @@ def test_the_default_alias_is_what_a_bare_pi_uses(
 def test_a_new_key_goes_into_auth_json(stored: str) -> None:
     found = adapter.keep(target(stored=stored))
     assert found.place == Place(PlaceKind.JSON, "/home/u/.pi/agent/auth.json", "anvil")
+    assert found.companion == "/home/u/.pi/agent/auth.json.lock"
     entry = json.loads(f"{found.before}{json.dumps('a-key')}{found.after}")
     assert entry == {"type": "api_key", "key": "a-key"}
 

@@ -381,7 +381,8 @@ def test_the_lock_that_the_client_honours_is_held_for_the_write(tmp_path: Path) 
     real = node.home / "dotfiles"
     store.rename(real)
     store.symlink_to(real)
-    node.adapter = keeper.Keeper(replace(keeper.in_dotenv(node.home), companion=".lock"))
+    keep = replace(keeper.in_dotenv(node.home), companion=f"{store}.lock")
+    node.adapter = keeper.Keeper(keep)
     manifest = Path(node.target().bundle) / "manifest"
     assert f"\t{real}.lock\tkeeper\tstore\n" in manifest.read_text()
     assert not (node.home / "dotfiles.lock").exists()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.faults.host import shell
 from tests.listing import listing
 from tests.unit.fleets import write_inventory
 
@@ -22,7 +23,7 @@ OLD, NEW = "sk-old-canary-000111", "sk-new-canary-222333"
 STORE = ".keeper/auth.json"
 # The command line over one host, which is a local shell with the made-up client.
 PROGRAM = """
-import sys
+import os, sys
 from pathlib import Path
 from fleetsync import fleet, registry
 from fleetsync.cli.main import main
@@ -31,7 +32,9 @@ from tests import keeper
 home = Path(sys.argv[1])
 adapters = {"pi": keeper.Keeper(keeper.in_json(home), name="pi", names=("pi",))}
 registry.discover = lambda: adapters
-fleet._by_ssh = lambda host, seconds, secrets: LocalRemote(home, "/bin/bash")
+fleet._by_ssh = lambda host, seconds, secrets: LocalRemote(
+    home, "/bin/bash", {"PATH": os.environ["HOST_PATH"], "SHELLOPTS": "allexport"}
+)
 sys.exit(main(sys.argv[2:]))
 """
 
@@ -50,8 +53,10 @@ def argv(home: Path, *words: str) -> list[str]:
     return [sys.executable, "-c", PROGRAM, str(home), "credential", "set", "one", *words]
 
 
-def environment(home: Path) -> dict[str, str]:
-    return {**os.environ, "FLEETSYNC_INVENTORY": str(home.parent / "inventory"), "TERM": "dumb"}
+def environment(home: Path, path: str = "/usr/bin:/bin") -> dict[str, str]:
+    """The operator's, with the PATH of the host. (Its bash would export every variable.)"""
+    inventory = str(home.parent / "inventory")
+    return {**os.environ, "FLEETSYNC_INVENTORY": inventory, "TERM": "dumb", "HOST_PATH": path}
 
 
 class Screen:
@@ -150,22 +155,28 @@ def watched(found: list[str]) -> Iterator[None]:
         thread.join()
 
 
-def piped(home: Path, key: str, *words: str) -> subprocess.CompletedProcess[str]:
+def piped(
+    home: Path, key: str, *words: str, path: str = "/usr/bin:/bin"
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         argv(home, "--yes", *words), input=f"{key}\n", capture_output=True, text=True, cwd=ROOT,
-        env=environment(home), check=False,
+        env=environment(home, path), check=False,
     )
 
 
-def test_a_key_is_in_no_process_output_receipt_or_file_but_the_store(home: Path) -> None:
+@pytest.mark.parametrize("name", ["dash", "bash", "mksh"])
+def test_a_key_is_in_no_process_output_receipt_or_file_but_the_store(
+    tmp_path: Path, home: Path, name: str
+) -> None:
     found: list[str] = []
+    _, path = shell(name, tmp_path / "tools")
     with watched(found):
-        ended = piped(home, NEW, "--json", "--debug")
+        ended = piped(home, NEW, "--json", "--debug", path=path)
     assert ended.returncode == 0, ended.stderr
     assert found == []
     assert NEW not in ended.stdout + ended.stderr
     assert OLD not in ended.stdout + ended.stderr
-    files = [path for path in home.parent.rglob("*") if path.is_file() and not path.is_symlink()]
+    files = [*(home.parent / "backups").iterdir(), *filter(Path.is_file, home.rglob("*"))]
     held = {key: [path.name for path in files if key in path.read_text()] for key in (OLD, NEW)}
     assert held == {OLD: ["old.1"], NEW: ["auth.json"]}
 
