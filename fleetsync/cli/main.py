@@ -8,19 +8,21 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from fleetsync.cli.options import Amount, Commands, Options, options
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-    from fleetsync.cli.output import Output, Report
-    from fleetsync.cli.selection import Selection
+from fleetsync.cli.arguments import (
+    carry_out,
+    complete_host,
+    named_hosts,
+    not_empty,
+    offline_option,
+    yes_option,
+)
+from fleetsync.cli.options import Amount, Commands, options
+from fleetsync.cli.originals import COMMANDS
 
 INTERRUPTED = 130
 SHELLS = ("bash", "zsh", "fish")
@@ -76,64 +78,12 @@ def fleetsync() -> None:
     """
 
 
-def _complete_host(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    from fleetsync.cli.completion import hosts
-
-    return hosts(context, incomplete)
-
-
-_hosts = click.argument(
-    "hosts", nargs=-1, metavar="[HOST|@group|glob]...", shell_complete=_complete_host
-)
-
-
-
-def _not_empty(context: click.Context, option: click.Parameter, value: str) -> str:
-    """Refuse `--run ""`: what a script with an unset variable says is not "the newest"."""
-    if not value and context.get_parameter_source(option.name or "") is not _DEFAULT:
-        raise click.BadParameter("it is empty")
-    return value
-
-
-_DEFAULT = click.core.ParameterSource.DEFAULT
-_yes = click.option("--yes", is_flag=True, help="Do not ask.")
-_offline = click.option(
-    "--offline", is_flag=True, help="Do not have the hosts ask the router about their keys."
-)
-_bundle = click.option(
-    "--bundle", metavar="ID", default="", callback=_not_empty, help="This bundle of the host."
-)
-
-
-def _carry_out(
-    context: click.Context,
-    words: Sequence[str],
-    do: Callable[[Selection, Options, Output], Report],
-    *,
-    again: bool = False,
-) -> int:
-    """Read the operator's files, do it, report it, and return the exit code."""
-    from dataclasses import replace
-
-    from fleetsync.cli.output import Output
-    from fleetsync.cli.selection import select
-
-    given = options(context)
-    output = Output(as_json=given.json)
-    selection = select(words, given, again=again)
-    report = do(selection, given, output)
-    output.report(replace(report, notices=selection.notices))
-    return report.exit_code or int(output.lost)
-
-
 @fleetsync.command(short_help="Show what apply would change; change nothing")
-@_hosts
+@named_hosts
 @click.option("--exit-code", "drift_is_3", is_flag=True, help="End with 3 where a host drifted.")
 @click.option("--prove", is_flag=True,
               help="Have each host ask the router whether it takes the host's key.")
-@_offline
+@offline_option
 @click.pass_context
 def preview(
     context: click.Context, hosts: tuple[str, ...], drift_is_3: bool, prove: bool, offline: bool
@@ -141,19 +91,19 @@ def preview(
     """Show what apply would change, and who is refused and why. Changes nothing."""
     from fleetsync.cli import commands
 
-    return _carry_out(context, hosts, lambda s, o, out: commands.preview(
+    return carry_out(context, hosts, lambda s, o, out: commands.preview(
         s, o, out, drift_is_3=drift_is_3, prove=prove, offline=offline
     ))
 
 
 @fleetsync.command(short_help="Show, ask, write, verify, keep a receipt")
-@_hosts
-@_yes
+@named_hosts
+@yes_option
 @click.option("--check-after", type=Amount(0, 86400), metavar="SECONDS", default=0,
               help="Look again that long after, and name who changed a file since.")
 @click.option("--again", is_flag=True, help="Also a catalog that a rollback --run took back.")
 @click.option("--smoke", "turns", is_flag=True, help="Then prove it by a real turn; see smoke.")
-@_offline
+@offline_option
 @click.pass_context
 def apply(
     context: click.Context,
@@ -167,23 +117,23 @@ def apply(
     """Show what would change, ask, write it, verify it, and keep a receipt."""
     from fleetsync.cli import apply as applying
 
-    return _carry_out(context, hosts, lambda s, o, out: applying.apply(
+    return carry_out(context, hosts, lambda s, o, out: applying.apply(
         s, o, out, yes=yes, again=again, check_after=check_after, offline=offline, turns=turns
     ), again=again)
 
 
 @fleetsync.command(short_help="Tell whether every target holds the catalog")
-@_hosts
+@named_hosts
 @click.pass_context
 def verify(context: click.Context, hosts: tuple[str, ...]) -> int:
     """Tell whether every target holds the catalog. Drift ends with 3."""
     from fleetsync.cli import commands
 
-    return _carry_out(context, hosts, commands.verify)
+    return carry_out(context, hosts, commands.verify)
 
 
 @fleetsync.command(short_help="Prove targets by a real turn through their client")
-@_hosts
+@named_hosts
 @click.option("--alias", "aliases", metavar="NAME", multiple=True,
               help="Also this alias, besides each target's own default; may be repeated.")
 @click.option("--image", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
@@ -194,7 +144,7 @@ def verify(context: click.Context, hosts: tuple[str, ...]) -> int:
               help="Time for one turn.  [90]")
 @click.option("--retries", type=click.IntRange(0, 5), metavar="N", default=1,
               help="Try a failure that may pass again; every attempt is kept.  [1]")
-@_offline
+@offline_option
 @click.pass_context
 def smoke(
     context: click.Context,
@@ -215,16 +165,16 @@ def smoke(
     from fleetsync.cli import smoke as smoking
 
     wanted = smoking.Wanted(aliases, image, expect, turn_timeout, retries)
-    return _carry_out(
+    return carry_out(
         context, hosts, lambda s, o, out: smoking.smoke(s, o, out, wanted, offline=offline)
     )
 
 
 @fleetsync.command(short_help="Show what was found on every host, and a next step")
-@_hosts
+@named_hosts
 @click.option("--deep", is_flag=True,
               help="Ask an interactive shell too; its start-up files may do anything.")
-@_offline
+@offline_option
 @click.pass_context
 def doctor(context: click.Context, hosts: tuple[str, ...], deep: bool, offline: bool) -> int:
     """Show what was found on every host, with one next step for each target.
@@ -234,129 +184,13 @@ def doctor(context: click.Context, hosts: tuple[str, ...], deep: bool, offline: 
     """
     from fleetsync.cli import commands
 
-    return _carry_out(context, hosts, lambda s, o, out: commands.doctor(
+    return carry_out(context, hosts, lambda s, o, out: commands.doctor(
         s, o, out, deep=deep, offline=offline
     ))
 
 
-def _keep_house(
-    context: click.Context,
-    words: Sequence[str],
-    do: Callable[[Selection, Options, Output], Report],
-) -> int:
-    """As `_carry_out`, for what needs no catalog."""
-    from fleetsync.cli.output import Output
-    from fleetsync.cli.selection import select_hosts
-
-    given = options(context)
-    output = Output(as_json=given.json)
-    report = do(select_hosts(words, given), given, output)
-    output.report(report)
-    return report.exit_code or int(output.lost)
-
-
-@fleetsync.command(short_help="Put back what was there before, and keep later edits")
-@_hosts
-@_bundle
-@click.option(
-    "--run", metavar="RUN", default="", callback=_not_empty,
-    help="All that this run wrote, on every host.",
-)
-@click.option("--force", is_flag=True, help="Put originals over what others changed since.")
-@_yes
-@click.pass_context
-def rollback(
-    context: click.Context, hosts: tuple[str, ...], bundle: str, run: str, force: bool, yes: bool
-) -> int:
-    """Put back what was there before the newest change, and keep later edits.
-
-    It wants a HOST or --run. A key that was changed by both is a conflict: shown, and left
-    without --force. A rollback makes its own bundle: it can itself be rolled back.
-    """
-    from fleetsync.cli import rollback as rolling
-    from fleetsync.cli.output import Output
-    from fleetsync.job import Order
-
-    given = options(context)
-    output = Output(as_json=given.json)
-    order = Order(bundle=bundle, run=run, force=force)
-    report = rolling.rollback(hosts, given, output, order=order, yes=yes)
-    output.report(report)
-    return report.exit_code or int(output.lost)
-
-
-@fleetsync.command(short_help="Finish or undo what was cut off on a host")
-@_hosts
-@click.option("--undo", is_flag=True, help="Take it back instead of finishing it.")
-@_yes
-@click.pass_context
-def recover(context: click.Context, hosts: tuple[str, ...], undo: bool, yes: bool) -> int:
-    """Finish the transactions that were cut off, or take them back."""
-    from fleetsync.cli import recover as recovering
-
-    return _keep_house(
-        context, hosts, lambda s, o, out: recovering.recover(s, o, out, undo=undo, yes=yes)
-    )
-
-
-@fleetsync.group(short_help="The originals that the hosts keep")
-def bundles() -> None:
-    """The originals that the hosts keep for a rollback. They never leave their host."""
-
-
-@bundles.command("list", short_help="List them")
-@_hosts
-@click.pass_context
-def bundles_list(context: click.Context, hosts: tuple[str, ...]) -> int:
-    """List the bundles of hosts, the newest first."""
-    from fleetsync.cli import bundles as keeping
-
-    return _keep_house(context, hosts, keeping.listed)
-
-
-@bundles.command("show", short_help="Show one with digests and sizes")
-@_hosts
-@_bundle
-@click.pass_context
-def bundles_show(context: click.Context, hosts: tuple[str, ...], bundle: str) -> int:
-    """Show the newest bundle, or the one named, with digests and sizes."""
-    from fleetsync.cli import bundles as keeping
-
-    return _keep_house(
-        context, hosts, lambda s, o, out: keeping.shown(s, o, out, bundle=bundle)
-    )
-
-
-@bundles.command("verify", short_help="Hash every original again")
-@_hosts
-@_bundle
-@click.pass_context
-def bundles_verify(context: click.Context, hosts: tuple[str, ...], bundle: str) -> int:
-    """Hash every original on its host again."""
-    from fleetsync.cli import bundles as keeping
-
-    return _keep_house(
-        context, hosts, lambda s, o, out: keeping.verified(s, o, out, bundle=bundle)
-    )
-
-
-@bundles.command("prune", short_help="Remove old ones")
-@_hosts
-@click.option("--keep", type=click.IntRange(0), metavar="N", default=10,
-              help="The newest N of each host stay.  [10]")
-@click.option("--older-than", type=Amount(0), metavar="DAYS", default=0,
-              help="Of the others only those older than that go.")
-@_yes
-@click.pass_context
-def bundles_prune(
-    context: click.Context, hosts: tuple[str, ...], keep: int, older_than: float, yes: bool
-) -> int:
-    """Remove old bundles. The newest good one of each target always stays."""
-    from fleetsync.cli import bundles as keeping
-
-    return _keep_house(context, hosts, lambda s, o, out: keeping.pruned(
-        s, o, out, keep=keep, days=older_than, yes=yes
-    ))
+for _command in COMMANDS:
+    fleetsync.add_command(_command)
 
 
 @fleetsync.group(short_help="The keys that the hosts keep of their own")
@@ -365,10 +199,10 @@ def credential() -> None:
 
 
 @credential.command("set", short_help="Put a new one where a client keeps its own")
-@click.argument("hosts", nargs=-1, metavar="HOST", shell_complete=_complete_host)
-@click.option("--target", metavar="LABEL", default="", callback=_not_empty,
+@click.argument("hosts", nargs=-1, metavar="HOST", shell_complete=complete_host)
+@click.option("--target", metavar="LABEL", default="", callback=not_empty,
               help="Whose key, where the host has several targets: pi, hermes/work.")
-@_yes
+@yes_option
 @click.pass_context
 def credential_set(
     context: click.Context, hosts: tuple[str, ...], target: str, yes: bool
