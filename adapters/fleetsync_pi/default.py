@@ -45,7 +45,8 @@ def _in_scope(settings: Settings, alias: str, order: tuple[str, ...]) -> bool:
 
 
 def _scoped(settings: Settings, order: tuple[str, ...]) -> str:
-    """The first pattern decides; one of the router's that matches nothing is passed over."""
+    """The first pattern decides; one of the router's that matches nothing is passed over.
+    One for another provider is taken to match: whether that has a key is not asked."""
     for pattern in settings.patterns:
         fitting = [alias for alias in order if _fits(settings, pattern, alias)]
         if fitting:

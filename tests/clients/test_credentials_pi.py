@@ -17,6 +17,7 @@ from tests.clients import situations
 from tests.clients import test_pi as pi
 from tests.clients.situations import Keys, Observed, Situation, Watch
 from tests.integration.sshd import RemoteHost, Sshd
+from tests.listing import listing
 
 NAME = "ROUTER_API_KEY"
 ALIAS = "llm.primary"
@@ -67,12 +68,12 @@ class Node:
             f'[aliases."{ALIAS}"]\ncontext_window = 393216\nmax_output_tokens = 4096\n'
         )
 
-    def fleetsync(self, *words: str) -> tuple[str, Any]:
-        """All that the command line printed, and its target."""
+    def fleetsync(self, *words: str, key: str = "") -> tuple[str, Any]:
+        """All that the command line printed, and its target; `key` comes on stdin."""
         done = subprocess.run(
             [sys.executable, "-m", "fleetsync", "--inventory", str(self.inventory), *words,
              "--json", "node"],
-            capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False,
+            capture_output=True, text=True, timeout=300, input=key, check=False,
         )
         (target,) = json.loads(done.stdout)["hosts"][0]["targets"]
         return done.stdout + done.stderr, target
@@ -129,3 +130,74 @@ def test_the_gate_and_the_proof_say_what_the_real_pi_then_does(
     count_situation(not found, len(watch.leaks))
     assert watch.leaks == set()
     assert found == [], (first, last, printed)
+
+
+TAKEN = (
+    "a key in auth.json", "a variable in auth.json", "a command in auth.json",
+    "a key composed of a variable", "a key in the file itself", "a command",
+)
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_turn_has_the_key_from_wherever_the_real_pi_takes_it(
+    name: str, sshd_host: Sshd, tmp_path: Path, count_turn: Any
+) -> None:
+    keys, host = Keys(), sshd_host("node")
+    with StandInRouter({ALIAS: 393216}, {"node": keys.right}) as router, Watch(keys) as watch:
+        node = Node(host, "1.6.0", keys, router.url, tmp_path)
+        node.furnish(SITUATIONS[name])
+        before = listing(host.home)
+        shown, target = node.fleetsync("smoke")
+        watch.look("what fleetsync shows", shown)
+        watch.look_below(tmp_path)
+    verdicts = [turn["verdict"] for turn in target["turns"]]
+    count_turn(verdicts == ["passed"], verdicts == ["passed"])
+    assert verdicts == ["passed"], target
+    assert watch.leaks == set()
+    assert listing(host.home) == before
+
+
+OTHER = '{\n\t"openai": {"type": "api_key", "key": "another"}\n}'
+
+
+@pytest.mark.parametrize("auth", ["", OTHER], ids=["no auth.json", "another provider's entry"])
+def test_a_new_key_is_the_one_that_the_real_pi_sends(
+    auth: str, sshd_host: Sshd, tmp_path: Path
+) -> None:
+    keys, host = Keys(), sshd_host("node")
+    with StandInRouter({ALIAS: 393216}, {"node": keys.right}) as router, Watch(keys) as watch:
+        node = Node(host, "1.6.0", keys, router.url, tmp_path)
+        node.furnish(SITUATIONS["a variable without a value"])
+        if auth:
+            host.plant(".pi/agent/auth.json", auth, mode=0o600)
+        models_json = (host.home / ".pi/agent/models.json").read_bytes()
+        shown, target = node.fleetsync("credential", "set", "--yes", key=f"{keys.right}\n")
+        watch.look("what fleetsync shows", shown)
+        watch.look_below(tmp_path)
+        router.clear_log()
+        printed = node.ask_pi()
+        seen = situations.observed(router)
+    assert (target["outcome"], target["credential"], verdict(target)) == (
+        "changed", "open", "accepted"
+    )
+    assert seen == "accepted", printed
+    held = host.home / ".pi/agent/auth.json"
+    assert held.stat().st_mode & 0o7777 == 0o600
+    kept = {k: v for k, v in json.loads(held.read_text()).items() if k != "anvil"}
+    assert kept == json.loads(auth or "{}")
+    assert (host.home / ".pi/agent/models.json").read_bytes() == models_json
+    assert watch.leaks == set()
+
+
+def test_a_new_key_before_0_80_0_is_left_to_the_operator(
+    sshd_host: Sshd, tmp_path: Path
+) -> None:
+    keys, host = Keys(), sshd_host("node")
+    with StandInRouter({ALIAS: 393216}, {"node": keys.right}) as router:
+        node = Node(host, "0.73.1", keys, router.url, tmp_path)
+        node.furnish(SITUATIONS["a bare name without a value"])
+        before = listing(host.home)
+        shown, target = node.fleetsync("credential", "set", "--yes", key=f"{keys.right}\n")
+    assert target["outcome"] == "refused"
+    assert "export ROUTER_API_KEY=" in shown
+    assert listing(host.home) == before
