@@ -108,6 +108,9 @@ def _next(hosts: Sequence[HostResult], selection: Selection) -> Iterator[str]:
         back = selection.command("rollback", ())
         yield f"take it back: {back} --run {selection.run.identity}"
         yield f"repeat, and nothing changes: {selection.command('apply', changed)}"
+    unseen = tuple(host.host for host in hosts if host.later)
+    if unseen:
+        yield f"look again when they answer: {selection.command('verify', unseen)}"
     troubled = _hosts_with({Outcome.FAILED, Outcome.ROLLED_BACK, Outcome.CONFLICT}, hosts)
     if troubled:
         yield f"next: {selection.command('doctor', troubled)}"

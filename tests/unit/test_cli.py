@@ -233,6 +233,15 @@ def test_a_host_that_is_away_at_the_second_look_is_away(
     assert bench.receipt().attempts[-1].outcome == "away"
 
 
+def test_a_host_that_was_not_seen_again_has_a_next_step(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fleetsync.cli.check_after.sleep", lambda seconds: None)
+    bench.fleet.set(Step.AGAIN, alone("one", Outcome.AWAY, "no route"))
+    ended = bench.run("apply", "one", "--yes", "--check-after", "5")
+    assert "look again when they answer: fleetsync verify one" in ended.out.splitlines()
+
+
 # --- exit codes ----------------------------------------------------------------------
 
 CASES = [
