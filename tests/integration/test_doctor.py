@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fleetsync import fleet
 from fleetsync.adapter import Wish
 from fleetsync.catalog import Policy
+from fleetsync.cli.main import main
 from fleetsync.fleet import settle
 from fleetsync.job import Job, Proof, Run, Step
 from fleetsync.outcome import HostResult, Outcome, RouterVerdict, TargetResult
@@ -92,3 +95,64 @@ def test_the_same_key_opens_the_gate_where_that_scope_is_accepted(node: Node) ->
     only_interactive(node)
     wish = replace(standin.wish(), policy=Policy(credential_scope="interactive"))
     assert target(node, wish=wish).credential == "open"
+
+
+FLEET = """\
+[router]
+provider = "anvil"
+base_url = "https://router.example.net/v1"
+credential = "ROUTER_API_KEY"
+[hosts.one]
+clients = ["pi"]
+[hosts.two]
+clients = ["pi"]
+[hosts.own]
+clients = ["pi"]
+"""
+CATALOG = "".join(
+    f'[aliases."{alias}"]\ncontext_window = 393216\nmax_output_tokens = 4096\n'
+    for alias in standin.ALIASES
+)
+
+
+@pytest.fixture
+def three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Node]:
+    """Three hosts of one inventory: two hold one key, the third one of its own."""
+    nodes = {}
+    for name in ("one", "two", "own"):
+        (tmp_path / name).mkdir()
+        nodes[name] = made(tmp_path / name)
+    (nodes["own"].home / ".profile").write_text(f"export {standin.NAME}=a-key-of-its-own-77\n")
+    (tmp_path / "inventory").mkdir()
+    (tmp_path / "inventory/fleet.toml").write_text(FLEET)
+    (tmp_path / "inventory/catalog.toml").write_text(CATALOG)
+    monkeypatch.setenv("FLEETSYNC_INVENTORY", str(tmp_path / "inventory"))
+    monkeypatch.setattr(fleet, "_by_ssh", lambda host, seconds, **more: nodes[host.name])
+    return nodes
+
+
+def test_doctor_ends_with_the_table_that_tells_who_shares_a_key(
+    three: dict[str, Node], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "--offline"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("router keys:")
+    assert [line.split() for line in lines[at + 2 : at + 5]] == [
+        ["one", "pi", "open", "not", "checked", "two"],
+        ["two", "pi", "open", "not", "checked", "one"],
+        ["own", "pi", "open", "not", "checked"],
+    ]
+    told = "its router key is also that of two: each host should have one of its own"
+    assert f"  note: {told}" in lines
+
+
+def test_an_apply_to_one_host_still_says_with_whom_it_shares_its_key(
+    three: dict[str, Node], capsys: pytest.CaptureFixture[str]
+) -> None:
+    three["two"].models.write_text(NEW)
+    three["own"].models.write_text(NEW)
+    assert main(["apply", "--yes", "--offline", "--json"]) == 0
+    hosts = json.loads(capsys.readouterr().out)["hosts"]
+    assert {host["host"]: host["targets"][0]["shared_with"] for host in hosts} == {
+        "one": ["two"], "two": ["one"], "own": [],
+    }
