@@ -29,6 +29,8 @@ _DEFINED = (
 _GIVEN = (PlaceKind.USER_MANAGER, PlaceKind.SERVICE)
 """What a gateway is given when it is started, beside its unit."""
 _SHELLS = (PlaceKind.SESSION, PlaceKind.LOGIN, PlaceKind.INTERACTIVE)
+_NOTED = ("readable by others", "writable by others")
+"""What a host notes of a file that holds a key (`host/place.sh`)."""
 PLACEHOLDER = re.compile(
     r"(?i)<.*>|x{3,}|\*{3,}|\.{3}|change[-_ ]?me|replace.*|your[-_ ].*|__openclaw_redacted__"
     r"|none|null|todo|dummy|placeholder"
@@ -67,9 +69,11 @@ class Sources:
         )
 
     def fact(self, place: Place) -> PlaceFact:
-        """The host's verdict on `place`."""
+        """The host's verdict on `place`; LOOSE where it notes that others use the file."""
         answer = self.facts.answers.get(place)
-        return answer if isinstance(answer, PlaceFact) else PlaceFact(Verdict.UNKNOWN)
+        fact = answer if isinstance(answer, PlaceFact) else PlaceFact(Verdict.UNKNOWN)
+        loose = fact.verdict is Verdict.RESOLVES and fact.detail.startswith(_NOTED)
+        return replace(fact, verdict=Verdict.LOOSE) if loose else fact
 
 
 def judged_on_host(sources: Sources, name: str) -> tuple[Place, ...]:

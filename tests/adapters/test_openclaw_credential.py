@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from fleetsync.adapter import Credential
-from fleetsync.facts import FileFact, Place, PlaceKind, Verdict
-from tests.adapters.openclaw import CONFIG, NAME, config, file, target, wish
+from fleetsync.facts import FileFact, Place, PlaceFact, PlaceKind, Verdict
+from fleetsync_openclaw import adapter
+from tests.adapters.openclaw import CONFIG, HOST, NAME, answered, config, file, target, wish
 
 USED, EMPTY = Verdict.RESOLVES, Verdict.EMPTY
 SESSION, LOGIN = Place(PlaceKind.SESSION, "", NAME), Place(PlaceKind.LOGIN, "", NAME)
@@ -184,6 +185,16 @@ def test_a_running_gateway_counts_only_where_it_can_be_no_other_profiles() -> No
 def test_a_readable_dotenv_is_warned_about() -> None:
     credential = gate(TEMPLATE, {DOTENV: Verdict.LOOSE})
     assert credential.warnings == (f"{NAME} in ~/.openclaw/.env is readable by others",)
+
+
+@pytest.mark.parametrize("note", ["readable by others (644)", "writable by others (622)"])
+def test_what_a_host_notes_of_a_file_counts(note: str) -> None:
+    files: dict[str, object] = {CONFIG: config(secret("file", "value"), secrets=SINGLE)}
+    known = answered(wish(), files, held={KEY_FILE: USED})
+    noted = known.with_answers(HOST, {KEY_FILE: PlaceFact(USED, "f" * 12, note)})
+    (only,) = adapter.targets(wish(), noted)
+    assert "OpenClaw reads no secret from such a file" in only.credential.cause
+    assert only.credential.step == "chmod 600 ~/.secrets/router"
 
 
 def test_an_auth_profile_beside_a_key_is_warned_about() -> None:
