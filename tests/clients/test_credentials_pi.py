@@ -61,6 +61,7 @@ class Node:
         table = self.host.inventory_table()
         (self.inventory / "fleet.toml").write_text(
             f'[router]\nprovider = "anvil"\nbase_url = "{self.url}"\ncredential = "{NAME}"\n\n'
+            f'[policy]\ncredential_scope = "{more.get("scope", "persistent")}"\n\n'
             "[hosts.node]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in table.items())
             + 'clients = ["pi"]\n'
         )
@@ -78,14 +79,14 @@ class Node:
         (target,) = json.loads(done.stdout)["hosts"][0]["targets"]
         return done.stdout + done.stderr, target
 
-    def ask_pi(self) -> str:
+    def ask_pi(self, flags: str = "-lc") -> str:
         """Start the host's own Pi as its user would, by a login shell; what it printed."""
         words = (
             f"$HOME/.local/bin/node $HOME/.local/bin/pi --mode json --no-session --offline "
             f"--provider anvil --model {ALIAS} --tools read -p hello"
         )
         done = subprocess.run(
-            self.host.ssh(f'exec "$SHELL" -lc "exec {words}" </dev/null'), capture_output=True,
+            self.host.ssh(f'exec "$SHELL" {flags} "exec {words}" </dev/null'), capture_output=True,
             text=True, timeout=300, stdin=subprocess.DEVNULL, check=False,
         )
         return done.stdout + done.stderr
@@ -120,7 +121,7 @@ def test_the_gate_and_the_proof_say_what_the_real_pi_then_does(
             more, last = node.fleetsync("doctor")
             shown += more
         router.clear_log()
-        printed = node.ask_pi()
+        printed = node.ask_pi(situation.more.get("shell", "-lc"))
         seen = situations.observed(router)
         watch.look("what fleetsync shows", shown)
         watch.look_below(tmp_path)
@@ -135,6 +136,7 @@ def test_the_gate_and_the_proof_say_what_the_real_pi_then_does(
 TAKEN = (
     "a key in auth.json", "a variable in auth.json", "a command in auth.json",
     "a key composed of a variable", "a key in the file itself", "a command",
+    "a variable of interactive shells that the policy takes",
 )
 
 
