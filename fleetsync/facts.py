@@ -114,6 +114,12 @@ class PlaceKind(enum.Enum):
     """the environment of the systemd user manager; -, variable"""
     SERVICE = "service"
     """the environment of the account's own running program; its process title, variable"""
+    KEYRING = "keyring"
+    """an item of that name in the session's keyring, whose value is not looked at; -, name"""
+    WINDOWS = "windows"
+    """the user's environment of the Windows above a WSL; -, variable"""
+    CREDENTIALS = "credentials directory"
+    """a file in the directory that systemd gives a service; -, name"""
     SPAN = "span"
     """a text in a catalog file, by its bytes; file, "OFFSET,LENGTH,SHA256 of the file\""""
 
@@ -138,6 +144,12 @@ class Place:
                 return f"{self.name} in an interactive shell's environment"
             case PlaceKind.USER_MANAGER:
                 return f"{self.name} in the systemd user manager's environment"
+            case PlaceKind.KEYRING:
+                return f"an item called {self.name} in the keyring"
+            case PlaceKind.WINDOWS:
+                return f"{self.name} in the Windows user's environment"
+            case PlaceKind.CREDENTIALS:
+                return f"$CREDENTIALS_DIRECTORY/{self.name}"
             case PlaceKind.SERVICE:
                 return f"{self.name} in the environment of the running {self.where}"
             case PlaceKind.JSON:

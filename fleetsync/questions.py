@@ -39,6 +39,9 @@ _FORMS = {
     PlaceKind.USER_MANAGER: "manager",
     PlaceKind.SERVICE: "service",
     PlaceKind.SPAN: "span",
+    PlaceKind.KEYRING: "keyring",
+    PlaceKind.WINDOWS: "windows",
+    PlaceKind.CREDENTIALS: "credentials",
 }
 
 

@@ -26,8 +26,8 @@ _CHUNK = 500
 _SWALLOWED = 64
 """Bytes that a start-up file may take off a script that is read by its length."""
 _READING = (
-    "frame.sh", "read.sh", "json.sh", "parse.sh", "login.sh", "locate.sh", "place.sh", "veil.sh",
-    "bundles.sh",
+    "frame.sh", "read.sh", "json.sh", "parse.sh", "login.sh", "locate.sh", "place.sh",
+    "desktop.sh", "veil.sh", "bundles.sh",
 )
 _RUNNING = ("bytes.sh", "bounded.sh", "settle.sh")
 _WRITING = (

@@ -69,6 +69,9 @@ fs_judge_place() {
     login) fs_judge_said "${fs_login_said-}" "the login shell gave no answer" ;;
     interactive) fs_judge_said "${fs_interactive_said-}" "the interactive shell gave no answer" ;;
     manager) fs_manager ;;
+    keyring) fs_keyring ;;
+    windows) fs_windows ;;
+    credentials) fs_credentials ;;
     service) fs_service "$2" ;;
     *) fs_files "$2" ;;
     esac
@@ -239,25 +242,6 @@ fs_mentioned() {
         esac
     done
     return 1
-}
-# The user manager's environment (on macOS launchd's).
-fs_manager() {
-    if command -v launchctl >/dev/null; then
-        fs_value=$(fs_bounded "$fs_patience" launchctl getenv "$fs_key")
-        fs_value=${fs_value%"$fs_newline"}
-        fs_rule unknown "the desktop's environment is not visible over ssh"
-        [ -z "$fs_value" ] || fs_judge
-        return
-    fi
-    command -v systemctl >/dev/null || { fs_rule unknown "no systemd on this host" && return; }
-    fs_shown=$fs_newline$(fs_bounded "$fs_patience" env \
-        "XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/run/user/$fs_uid}" \
-        systemctl --user show-environment)
-    case $fs_shown in
-    *"$fs_newline$fs_key="*) fs_judge_shown ;;
-    *=*) ;;
-    *) fs_rule unknown "the user manager is not reachable" ;;
-    esac
 }
 # The verdict on the value of fs_key in fs_shown, whose lines are NAME=VALUE.
 fs_judge_shown() {
