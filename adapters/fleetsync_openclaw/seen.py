@@ -35,8 +35,8 @@ _FAULTS = (
     (r"incognito|INVALID_REQUEST", "policy", "the gateway makes no session for the turn"),
     (r"ECONNREFUSED|Gateway not reachable|gateway closed", "crash",
      "the gateway does not answer"),
-    (r"connection refused|rate.?limit|\b429\b|\b50\d\b|overloaded|server error|billing"
-     r"|LLM request failed|malformed|empty response", "router",
+    (r"connection (?:refused|error)|fetch failed|rate.?limit|\b429\b|\b50\d\b|overloaded"
+     r"|server error|billing|LLM request failed|malformed|empty response", "router",
      "the router gave no answer that OpenClaw could use"),
     (r"timed? ?out|timeout", "timeout", "no answer came in time"),
 )
@@ -49,12 +49,7 @@ def seen(target: Target, turn: Turn, done: Done) -> Seen:
     through = target.context[THROUGH]
     warnings = tuple(_warnings(done))
     told = _json(done)
-    if done.status == TERMINATED:
-        return Seen(
-            requested=True, fault="timeout", problem=f"no answer came in {turn.seconds} s",
-            through=through, warnings=warnings,
-        )
-    if fault := _fault(done, told):
+    if fault := _overdue(target, turn, done) or _fault(done, told):
         return Seen(
             requested=_left(told), fault=fault[0], problem=fault[1], through=through,
             warnings=warnings,
@@ -104,6 +99,24 @@ def _of_run(
     )
 
 
+def _overdue(target: Target, turn: Turn, done: Done) -> tuple[str, str] | None:
+    """Why the gateway did not end the turn by itself: it tries up to eight times again."""
+    if done.status != TERMINATED:
+        return None
+    told = re.escape(f"isError=true model={turn.alias.name} provider={target.wish.provider} error=")
+    tries = re.findall(told.encode() + rb"(.{1,200})", done.stderr.reveal())
+    text = tries[-1].decode("utf-8", "replace") if tries else ""
+    return _sorted(text) or ("timeout", f"no answer came in {turn.seconds} s")
+
+
+def _sorted(text: str) -> tuple[str, str] | None:
+    """The fault that a failure's text tells of, in our words."""
+    for pattern, fault, words in _FAULTS:
+        if re.search(pattern, text, re.IGNORECASE):
+            return fault, words
+    return None
+
+
 def _fault(done: Done, told: dict[str, object]) -> tuple[str, str] | None:
     """The kind of the failure that it tells of, in our words; None where it tells of none."""
     if not told:
@@ -116,12 +129,11 @@ def _fault(done: Done, told: dict[str, object]) -> tuple[str, str] | None:
     text = " ".join((
         str(at(error, "kind") or ""), str(at(error, "message") or ""), *_errors(told)
     ))
-    for pattern, fault, words in _FAULTS:
-        if re.search(pattern, text, re.IGNORECASE):
-            return fault, words
-    if told.get("status") == "timeout":
-        return "timeout", "no answer came in time"
-    return "crash", "OpenClaw failed in a way that is not known"
+    late = told.get("status") == "timeout"
+    return _sorted(text) or (
+        ("timeout", "no answer came in time") if late
+        else ("crash", "OpenClaw failed in a way that is not known")
+    )
 
 
 def _errors(told: dict[str, object]) -> Iterator[str]:

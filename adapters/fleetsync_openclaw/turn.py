@@ -46,11 +46,13 @@ _THROUGH_GATEWAY = (
     '--message "$prompt" --timeout "$seconds" --json & turn=$!; '
     '(sleep "$limit" && kill -s TERM "$turn") >/dev/null 2>&1 & '
     'wait "$turn"; status=$?; '
+    """[ "$status" != 143 ] || "$@" gateway call logs.tail --params '{"limit": 300}' --json >&2; """
     """"$@" gateway call sessions.delete --params '{"key": "'"$session"'"}' --json >deleted """
     '|| echo "fleetsync: the session was not deleted" >&2; '
     'exit "$status"'
 )
-"""Makes the session, takes the turn, ends it where it overstays, deletes the session."""
+"""Makes the session, takes the turn, ends it where it overstays (then the gateway's log says
+what it tries again and again), deletes the session."""
 
 
 def command(target: Target, turn: Turn) -> Command:

@@ -272,6 +272,29 @@ def test_what_ended_for_its_seconds_is_a_timeout() -> None:
     assert (found.fault, found.problem) == ("timeout", "no answer came in 30 s")
 
 
+TRIES = (
+    "[agent/embedded] embedded run agent end: runId=1 isError=true model=llm.primary provider={} "
+    "error={} rawError=x\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("provider", "error", "fault"),
+    [
+        ("anvil", "anvil/llm.primary request failed (provider internal error, HTTP 500).",
+         "router"),
+        ("anvil", "LLM request failed: network connection error.", "router"),
+        ("anvil", "something new", "timeout"),
+        ("other", "LLM request failed: network connection error.", "timeout"),
+    ],
+)
+def test_what_the_gateway_tried_again_and_again_is_sorted_by_its_log(
+    provider: str, error: str, fault: str
+) -> None:
+    log = Sealed(TRIES.format(provider, error).encode())
+    assert adapter.seen(DIRECT, TURN, Done(True, 143, stderr=log)).fault == fault
+
+
 @pytest.mark.parametrize("text", ["", "oops", "[]", "[" * 100_000])
 def test_no_result_is_a_crash(text: str) -> None:
     found = seen(text, 3)
