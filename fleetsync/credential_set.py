@@ -80,7 +80,7 @@ def put(session: Session, runner: Runner, writer: Writer, prover: Prover) -> Hos
         )
     (one,) = (_approved(session, one) for one in chosen)
     if one.result.outcome is Outcome.DRIFT:
-        one = _put(session, writer, one)
+        one = _put(session, writer, seen, one)
     if one.result.outcome in (Outcome.CHANGED, Outcome.IN_STEP):
         one = _proved(session, runner, writer, prover, one)
     return host_result(session, seen, (one.result,), notes)
@@ -190,22 +190,30 @@ def _approved(session: Session, one: _Store) -> _Store:
 # --- writing ----------------------------------------------------------------------
 
 
-def _put(session: Session, writer: Writer, one: _Store) -> _Store:
+def _put(session: Session, writer: Writer, seen: Look, one: _Store) -> _Store:
     key, place = session.job.order.key, one.keep.place
     assert one.file is not None and key is not None and place is not None
     if why := fault(key.reveal().decode("ascii"), place.kind):
         return one.refused(f"the key cannot stand there: {why}", "take a key that can")
-    if one.found and one.found.fingerprint == _fingerprint(session) and not one.file.mode & _OTHERS:
+    if _is_there(session, seen, one) and not one.file.mode & _OTHERS:
         return one.become(
             outcome=Outcome.IN_STEP, changes=(), diffs=(), reason="this key stands there already"
         )
     applied = transaction.insist(writer, _job(session, one, one.file))
     if applied.end in (End.APPLIED, End.ALREADY):
         return one.become(outcome=Outcome.CHANGED, bundle=applied.bundle)
-    return one.become(**unwritten(applied) | {"step": _AGAIN})
+    told = unwritten(applied)
+    if applied.end is End.REFUSED:
+        told["step"] = "put that right on the host, then give the command again"
+    return one.become(**told)
 
 
-_AGAIN = "put that right on the host, then give the command again"
+def _is_there(session: Session, seen: Look, one: _Store) -> bool:
+    """Whether the place holds this key, or an entry out of which the client takes it."""
+    assert one.found is not None
+    if one.found.verdict is Verdict.MALFORMED:
+        return _is_taken(session, one.plan.target.credential, seen)
+    return one.found.fingerprint == _fingerprint(session)
 
 
 def _fingerprint(session: Session) -> str:

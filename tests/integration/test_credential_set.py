@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -333,6 +335,29 @@ def test_what_is_no_plain_store_is_refused_before_a_key_is_asked_for(
     assert listing(node.home) == before
 
 
+def test_a_read_only_directory_is_left_as_it_is(tmp_path: Path, kept: Kept) -> None:
+    node, store = planted(tmp_path, kept)
+    store.parent.chmod(0o555)
+    target = node.target()
+    store.parent.chmod(0o755)
+    assert target.outcome is Outcome.REFUSED
+    assert "read-only" in target.reason
+    assert store.read_text() == kept.old
+
+
+def test_a_store_that_the_account_cannot_read_is_refused(kept: Kept) -> None:
+    with tempfile.TemporaryDirectory(prefix="fleetsync-") as name:    # pytest's own are closed
+        node, store = planted(Path(name), kept, 0o000)
+        if os.geteuid() == 0:
+            for path in (Path(name), node.home, store.parent, store):
+                os.chown(path, 65534, 65534)
+            node.inner.user = 65534
+        target = node.preview()
+        assert target.outcome is Outcome.REFUSED
+        assert f"{store}: unreadable" in target.reason
+        assert node.target().outcome is Outcome.REFUSED
+
+
 def test_a_document_that_does_not_parse_is_left_as_it_is(tmp_path: Path) -> None:
     node, store = planted(tmp_path, replace(KINDS["json"], old="{ broken"))
     target = node.target()
@@ -522,6 +547,7 @@ def test_a_value_is_written_with_what_the_client_wants_around_it(tmp_path: Path)
     assert store.read_text() == (
         f'{{\n  "anvil": {{\n    "type": "api_key",\n    "key": "{NEW}"\n  }}\n}}\n'
     )
+    assert node.target().outcome is Outcome.IN_STEP
     store.write_text('{"anvil": {"key": "x", "more": 1}}')
     assert node.target().outcome is Outcome.CHANGED
     assert store.read_text() == f'{{"anvil": {{"type": "api_key", "key": "{NEW}"}}}}'
