@@ -35,7 +35,7 @@ from fleetsync.facts import (
 from . import catalog, default, events, keep, loader, router, turns
 from .credential import judge
 from .files import MODELS, SETTINGS, document
-from .keys import Stored, Written, written
+from .keys import Stored, headers, written
 from .sources import Sources, environment
 from .versions import PACKAGES, RUNTIMES, Version, parse, too_old
 
@@ -66,7 +66,7 @@ class PiAdapter:
         files = {role: _file(facts, directory, role) for role in (MODELS, SETTINGS)}
         found = _installations(wish, facts)
         installations = tuple(i for i in found if i.package in PACKAGES)
-        sources = _sources(wish, facts, directory, files[MODELS])
+        sources = _sources(wish, facts, directory)
         return (Target(
             client=self.name,
             name=self.name,
@@ -165,28 +165,27 @@ def _file(facts: Facts, directory: str, role: str) -> FileFact:
     return files[0] if files else FileFact(f"{directory}/{role}.json", FileKind.ABSENT)
 
 
-def _api_key(fact: FileFact, provider: str) -> tuple[Written | None, bool]:
-    """The apiKey in models.json, and whether the file could be read for it."""
+def _sources(wish: Wish, facts: Facts, directory: str) -> Sources:
+    """What models.json says of the key, as far as it could be read, and the facts."""
+    fact, stored = _file(facts, directory, MODELS), Stored(directory, wish.provider)
     try:
         found = document(fact, MODELS)
-        known = found is not None or fact.kind is FileKind.ABSENT
-        return written(fact, found, provider), known
     except DocumentError:
-        return None, False
-
-
-def _sources(wish: Wish, facts: Facts, directory: str, models: FileFact) -> Sources:
-    key, readable = _api_key(models, wish.provider)
-    stored = Stored(directory, wish.provider)
-    return Sources(wish, facts, stored, models.path, key, readable)
+        return Sources(wish, facts, stored, fact.path, None, readable=False)
+    return Sources(
+        wish, facts, stored, fact.path,
+        api_key=written(fact, found, wish.provider),
+        readable=found is not None or fact.kind is FileKind.ABSENT,
+        headers=headers(found, wish.provider),
+    )
 
 
 def _named(wish: Wish, facts: Facts, directory: str) -> frozenset[Question]:
     """The variables that this host's files name for the key, and a key in models.json."""
-    key, _ = _api_key(_file(facts, directory, MODELS), wish.provider)
-    auth = facts.answers.get(Stored(directory, wish.provider).key)
+    sources = _sources(wish, facts, directory)
+    key, auth = sources.api_key, facts.answers.get(sources.stored.key)
     named = {auth.detail} if isinstance(auth, PlaceFact) and _is_reference(auth) else set()
-    names = frozenset({wish.credential, *named, *(key.variables if key else ())})
+    names = {wish.credential, *named, *sources.headers, *(key.variables if key else ())}
     literal = {key.place} if key and key.place and key.may_be_key else set()
     return frozenset({*environment(wish, names), *literal})
 

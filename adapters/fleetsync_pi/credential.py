@@ -21,6 +21,26 @@ _NO_KEY = (Verdict.EMPTY, Verdict.PLACEHOLDER, Verdict.MALFORMED)
 
 def judge(sources: Sources, version: Version) -> Credential:
     """The gate for one installation. It says why it is closed and what to do."""
+    found = _judged(sources, version)
+    return _with_headers(sources, found) if found.opens and version.dollar_is_variable else found
+
+
+def _with_headers(sources: Sources, found: Credential) -> Credential:
+    """A header whose variable has no value keeps 1.6.0 from sending any request."""
+    names = sorted(sources.headers - {name for name, _ in found.variables})
+    origins = {name: sources.origin(name) for name in names}
+    given = tuple((name, place) for name, place in origins.items() if place)
+    warnings = tuple(
+        f"a header of provider {sources.wish.provider} names "
+        f"{sources.shown(name) or 'a variable'}, which has no value: Pi sends no request then"
+        for name, place in origins.items() if place is None
+    )
+    return replace(
+        found, variables=(*found.variables, *given), warnings=(*found.warnings, *warnings)
+    )
+
+
+def _judged(sources: Sources, version: Version) -> Credential:
     if sources.fact(sources.stored.entry).verdict is Verdict.ABSENT:
         absent = Look(sources.stored.key.told, PlaceFact(Verdict.ABSENT))
         return _api_key(sources, version, absent)

@@ -131,6 +131,17 @@ def written(file: FileFact, document: Document | None, provider: str) -> Written
     return Written(value, _place(file, document, path, value))
 
 
+def headers(document: Document | None, provider: str) -> frozenset[str]:
+    """The variables that the headers of `provider` and of its models name behind a `$`."""
+    value = MISSING if document is None else document.value(("providers", provider))
+    entry = value if isinstance(value, dict) else {}
+    models = entry.get("models")
+    rows = (entry, *(models if isinstance(models, list) else ()))
+    held = [row.get("headers") for row in rows if isinstance(row, dict)]
+    texts = [text for each in held if isinstance(each, dict) for text in each.values()]
+    return frozenset(n for text in texts if isinstance(text, str) for n in Written(text).names)
+
+
 def _place(file: FileFact, document: Document, path: Path, value: str) -> Place | None:
     """Its bytes, where they spell it as it is; else its keys, where any JSON reader does."""
     node = document.node(path)

@@ -39,6 +39,8 @@ class Sources:
     """None where models.json gives none (or could not be read)"""
     readable: bool = True
     """whether models.json could be read"""
+    headers: frozenset[str] = frozenset()
+    """the variables that the provider's headers name"""
 
     @property
     def where(self) -> str:

@@ -39,6 +39,7 @@ def gate(
     place: Place | None = SPAN,
     printed: PlaceFact | None = None,
     prints: Mapping[PlaceKind, str] | None = None,
+    headers: frozenset[str] = frozenset(),
 ) -> Credential:
     policy = Policy.model_validate({"credential_scope": scope})
     wish = Wish("pi", "anvil", "https://r/v1", NAME, (ALIAS,), frozenset(), policy)
@@ -66,7 +67,7 @@ def gate(
         facts = Facts(None, {**answers, **dict.fromkeys(commands, printed)})
     parsed = parse(version)
     assert parsed is not None
-    return judge(Sources(wish, facts, AUTH, MODELS, key, readable), parsed)
+    return judge(Sources(wish, facts, AUTH, MODELS, key, readable, headers), parsed)
 
 
 SET = {NAME: Verdict.RESOLVES}
@@ -258,3 +259,23 @@ def test_a_key_in_a_file_that_others_read_is_warned_about() -> None:
     assert gate(NEW, "a-real-looking-key", span=loose).warnings == (
         "~/.pi/agent/models.json apiKey is readable by others",
     )
+
+
+TEAM = frozenset({"TEAM_ID"})
+
+
+def test_the_variables_of_headers_are_given_too() -> None:
+    held = {NAME: Verdict.RESOLVES, "TEAM_ID": Verdict.RESOLVES}
+    credential = gate(NEW, f"${NAME}", login=held, headers=TEAM)
+    assert [name for name, _ in credential.variables] == [NAME, "TEAM_ID"]
+    assert credential.source == LOGIN
+    assert credential.warnings == ()
+
+
+@pytest.mark.parametrize(("version", "warned"), [(NEW, 1), (OLD, 0)])
+def test_a_header_without_its_variable_is_warned_about(version: str, warned: int) -> None:
+    credential = gate(version, "a-real-looking-key", span=FOUND, headers=TEAM)
+    assert credential.opens
+    assert len([w for w in credential.warnings if "a header of provider anvil" in w]) == warned
+    odd = gate(version, "a-real-looking-key", span=FOUND, headers=frozenset({"hunter2x"}))
+    assert "hunter2x" not in repr(odd)

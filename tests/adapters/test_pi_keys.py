@@ -8,7 +8,7 @@ import pytest
 
 from fleetsync.facts import FileFact, FileKind, Place, PlaceKind, Sealed
 from fleetsync_pi.files import MODELS, document
-from fleetsync_pi.keys import Written, written
+from fleetsync_pi.keys import Written, headers, written
 
 PATH = "/home/u/.pi/agent/models.json"
 KEYS = "providers\x1fanvil\x1fapiKey"
@@ -67,3 +67,13 @@ def test_only_what_may_be_a_key_or_a_command_is_judged_on_the_host() -> None:
     assert not Written("$NAME").may_be_key
     assert not Written("pre-$NAME").may_be_key
     assert not Written("  ").may_be_key
+
+
+def test_the_variables_of_all_headers_of_the_provider_are_told() -> None:
+    text = """{"providers": {
+      "other": {"headers": {"a": "$OTHER"}},
+      "anvil": {"headers": {"a": "$ONE", "b": "x ${TWO}", "c": "plain", "d": 7, "e": "$$NO"},
+                "models": [{"id": "m", "headers": {"f": "$THREE"}}, 7, {"headers": []}]}}}"""
+    data = text.encode()
+    file = FileFact(PATH, FileKind.FILE, content=Sealed(data))
+    assert headers(document(file, MODELS), "anvil") == {"ONE", "TWO", "THREE"}
