@@ -52,7 +52,10 @@ def places(name: str, *, deep: bool = False) -> tuple[Place, ...]:
         Place(PlaceKind.LOGIN, "", name),
         *((Place(PlaceKind.INTERACTIVE, "", name),) if deep else ()),
         *(Place(PlaceKind.DOTENV, path, name) for path in _DOTENV),
+        Place(PlaceKind.WINDOWS, "", name),
         Place(PlaceKind.USER_MANAGER, "", name),
+        Place(PlaceKind.KEYRING, "", name),
+        Place(PlaceKind.CREDENTIALS, "", name),
         Place(PlaceKind.FILE, f"/run/secrets/{name}", ""),
         *(Place(PlaceKind.MENTION, path, name) for path in _START_UP),
     )
@@ -108,6 +111,10 @@ def elsewhere(
     return None
 
 
+_TOO = (
+    "set it on the host where login shells read it too (~/.profile), or store it where {client} "
+    "keeps a key of its own"
+)
 _STEPS = {
     PlaceKind.INTERACTIVE: (
         "interactive shells",
@@ -115,11 +122,8 @@ _STEPS = {
         "~/.zprofile); or, where {client} is started from a terminal alone, accept it: "
         'credential_scope = "interactive" in [hosts.{host}.{client}.policy]',
     ),
-    PlaceKind.USER_MANAGER: (
-        "services of the systemd user manager",
-        "set it on the host where login shells read it too (~/.profile), or store it where "
-        "{client} keeps a key of its own",
-    ),
+    PlaceKind.USER_MANAGER: ("services of the user manager", _TOO),
+    PlaceKind.WINDOWS: ("the Windows above", _TOO),
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetsync import apply, step, transaction
+from fleetsync import apply, step, transaction, verify
 from fleetsync.adapter import Loaded, Target
 from fleetsync.facts import Facts, Place, PlaceKind, StateFact, Verdict
 from fleetsync.inventory import Host
@@ -84,7 +84,7 @@ def test_a_verification_names_a_client_that_runs_the_old_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(step, "look", lambda session: look(seen(393216)))
-    monkeypatch.setattr(step, "ask_loader", Told(WAITS))
+    monkeypatch.setattr(verify, "ask_loader", Told(WAITS))
     (result,) = step.verify(session(Step.VERIFY, tmp_path), Runner(LocalRemote(tmp_path))).targets
     assert result.outcome is Outcome.FAILED
     assert result.reason == "written, not applied: it runs the old file"

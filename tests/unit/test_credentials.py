@@ -79,7 +79,20 @@ def test_a_key_of_interactive_shells_alone_is_told_with_what_to_do() -> None:
 def test_a_key_of_services_alone_is_told_with_what_to_do() -> None:
     told = elsewhere("node", TARGET, {MANAGER: FOUND})
     assert told is not None
-    assert told.reason.endswith("it is set for services of the systemd user manager only")
+    assert told.reason.endswith("it is set for services of the user manager only")
+
+
+@pytest.mark.parametrize(
+    "kind", [PlaceKind.KEYRING, PlaceKind.WINDOWS, PlaceKind.CREDENTIALS]
+)
+def test_places_of_the_whole_host_are_looked_at_too(kind: PlaceKind) -> None:
+    place = Place(kind, "", NAME)
+    assert place in places(NAME)
+    locked = PlaceFact(Verdict.UNREADABLE, detail="present but locked")
+    (row,) = [row for row in trace(CLOSED, NAME, {place: locked}) if row.explains]
+    assert (row.place, row.verdict, row.detail) == (
+        place.told, "unreadable", "present but locked",
+    )
 
 
 def test_a_variable_that_the_client_would_not_take_explains_nothing() -> None:
