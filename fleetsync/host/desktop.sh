@@ -66,7 +66,7 @@ fs_windows() {
     for fs_path in /proc/sys/fs/binfmt_misc/WSLInterop*; do
         [ ! -e "$fs_path" ] || fs_interop=yes
     done
-    [ -n "$fs_interop" ] || { fs_detail="no Windows above this host" && return; }
+    [ -n "$fs_interop" ] || return
     fs_reg=$(command -v reg.exe) || fs_reg=/mnt/c/Windows/System32/reg.exe
     # All of it is asked for: of a value that is missing nothing is told, as of a hang.
     fs_shown=$(fs_bounded "$fs_patience" "$fs_reg" query 'HKCU\Environment')
@@ -85,6 +85,5 @@ fs_windows() {
 fs_credentials() {
     case ${CREDENTIALS_DIRECTORY-} in
     /*) fs_form='file' && fs_files "${CREDENTIALS_DIRECTORY%/}/$fs_key" ;;
-    *) fs_detail="no service gave this session one" ;;
     esac
 }

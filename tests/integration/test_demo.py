@@ -52,8 +52,9 @@ def normal(transcript: str) -> str:
     text = re.sub(r"--run [0-9a-f]{8}", "--run RUN", text)
     text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
     text = re.sub(r"\b[0-9a-f]{16}\b", "DIGEST", text)
-    # Only some machines have a user manager to ask.
+    # Only some machines have a user manager or a keyring to ask.
     text = re.sub(r"^ +unknown +\S+ in the systemd user manager.*\n", "", text, flags=re.M)
+    text = re.sub(r"^ +\w+ +an item called \S+ in the keyring.*\n", "", text, flags=re.M)
     text = text.replace(", the systemd user manager's environment", "")
     return re.sub(r" {2,}", "  ", text)
 
