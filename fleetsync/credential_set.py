@@ -116,7 +116,10 @@ def _store(session: Session, seen: Look, plan: Plan) -> _Store:
         )
     keep = plan.adapter.keep(plan.target)
     if keep.place is None:
-        return one.refused(f"{client} has no place here that takes a new key", keep.lines)
+        return one.refused(
+            f"{client} has no place here that takes a new key",
+            keep.lines or f"fleetsync doctor {session.job.host.name}",
+        )
     try:
         NewKey(Sealed(b"-"), keep)
     except ValueError as error:
