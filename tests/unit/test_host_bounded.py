@@ -223,20 +223,53 @@ def test_a_missing_program_is_a_status(each: Host) -> None:
     assert each.command(Command(("/nowhere/program",))).status in {126, 127}
 
 
+def without(host: Host, hidden: str) -> Host:
+    """`host`, whose script does not find these programs to make a process group with."""
+    text = 'command -v "$fs_tool" >/dev/null 2>&1 || continue\n        fs_leader'
+    hiding = f'fs_hidden "$fs_tool" && continue\n        {text}'
+    names = " | ".join(hidden.split()) or "none"
+    function = f"fs_hidden() {{ case $1 in {names}) ;; *) return 1 ;; esac; }}"
+    host.remote = replace(host.remote, prelude=function, replaced=((text, hiding),))
+    return host
+
+
 @pytest.mark.parametrize("hidden", ["setsid", "setsid perl", "setsid perl python3"])
 @pytest.mark.parametrize("name", SHELLS)
 def test_without_setsid_another_way_ends_the_program(
     tmp_path: Path, name: str, hidden: str
 ) -> None:
-    host = Host(tmp_path, name)
-    text = 'command -v "$fs_tool" >/dev/null 2>&1 || continue\n        fs_leader'
-    hiding = f'fs_hidden "$fs_tool" && continue\n        {text}'
-    names = " | ".join(hidden.split())
-    function = f"fs_hidden() {{ case $1 in {names}) ;; *) return 1 ;; esac; }}"
-    host.remote = replace(host.remote, prelude=function, replaced=((text, hiding),))
+    host = without(Host(tmp_path, name), hidden)
     done = host.run("sleep 60", seconds=1)
     assert (done.timed_out, done.signal) == (True, 15)
     assert host.left == set()
+
+
+_ALL_AT_ONCE = b"""
+trap '' HUP
+(trap '' TERM HUP; while :; do sleep 600; done) &
+(sleep 600 & sleep 600) &
+setsid sh -c 'trap "" TERM; sleep 600' &
+(cat >/dev/null; sleep 600) &
+yes & yes >&2 &
+until ps -e | grep -c sleep | grep -q '[4-9]'; do :; done
+echo >"$BEGUN"
+sleep 600
+"""
+
+
+@pytest.mark.parametrize("hidden", ["", "setsid", "setsid perl", "setsid perl python3"])
+@pytest.mark.parametrize("name", ["dash", "bash", "busybox"])
+def test_whatever_a_program_starts_ends_with_it_however_its_group_was_made(
+    tmp_path: Path, name: str, hidden: str
+) -> None:
+    host = without(Host(tmp_path, name), hidden)
+    begun = tmp_path / "begun"
+    done = host.command(Command(
+        ("/bin/sh", "all"), (("BEGUN", str(begun)),), (ScratchFile("all", _ALL_AT_ONCE),),
+        stdin=b"x", until="never", seconds=5, cap=1000,
+    ))
+    assert (begun.exists(), done.timed_out, done.truncated) == (True, True, True)
+    assert (done.swept >= 1, host.left) == (True, set())
 
 
 def test_a_run_whose_controller_is_gone_ends_at_its_limit_and_tidies_up(tmp_path: Path) -> None:
