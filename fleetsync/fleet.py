@@ -80,7 +80,7 @@ def run(
 
 def _account(host: Host) -> tuple[str, str, int]:
     """What a host's name leads to, as far as the inventory tells."""
-    return host.address.lower(), host.user, host.port
+    return host.address.lower(), host.user, host.port or 22
 
 
 def settle(job: Job, salts: Salts, connect: Connect) -> HostResult:

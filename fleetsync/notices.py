@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator
 from fleetsync.fleetfile import CLIENTS, FleetTable
 from fleetsync.tables import dotted
 
+_SSH = 22
+"""The port of a host that names none."""
 _NOT_YET = "is accepted, its feature is not in this version"
 
 
@@ -39,7 +41,11 @@ def _tables_without_effect(fleet: FleetTable) -> Iterator[str]:
 def _shared_accounts(fleet: FleetTable) -> Iterator[str]:
     accounts: dict[tuple[str, str | None, int | None], list[str]] = defaultdict(list)
     for name, host in fleet.hosts.items():
-        accounts[(host.address or name).lower(), host.user, host.port].append(name)
+        address = (host.address or name).lower()
+        accounts[address, host.user, host.port or _SSH].append(name)
     for names in accounts.values():
         if len(names) > 1:
-            yield f"hosts {', '.join(names)} are the same account: one address, user and port"
+            yield (
+                f"hosts {', '.join(names)} are the same account: one address, user and port; "
+                "list its clients below one name, else one command meets itself there"
+            )

@@ -443,10 +443,12 @@ def test_a_table_of_a_client_that_is_not_listed_gives_a_notice(tmp_path: Path) -
     )
 
 
-def test_two_hosts_that_are_one_account_give_a_notice(tmp_path: Path) -> None:
-    text = '[hosts.two]\naddress = "ONE"\nclients = ["pi"]\n'
+@pytest.mark.parametrize("line", ["", "port = 22"])
+def test_two_hosts_that_are_one_account_give_a_notice(tmp_path: Path, line: str) -> None:
+    text = f'[hosts.two]\naddress = "ONE"\nclients = ["pi"]\n{line}\n'
     assert fleet(tmp_path, ROUTER + HOST + text).notices == (
-        "hosts one, two are the same account: one address, user and port",
+        "hosts one, two are the same account: one address, user and port; list its clients "
+        "below one name, else one command meets itself there",
     )
 
 
