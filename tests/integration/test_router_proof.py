@@ -109,6 +109,14 @@ def test_apply_goes_on_with_a_warning_where_the_router_is_broken(
     assert any("its key is not proved" in note for note in found.notes)
 
 
+def test_apply_names_the_aliases_that_the_router_does_not_list(node: Node) -> None:
+    with StandInRouter({"llm.primary": 393216}, {"node": standin.KEY}) as narrow:
+        standin.write_models(node.home, standin.models(url=narrow.url))
+        found = target(node, narrow, Step.APPLY)
+    assert (found.outcome, verdict(found)) == (Outcome.CHANGED, RouterVerdict.ALIAS_MISSING)
+    assert any(note.endswith("does not list llm.secondary") for note in found.notes)
+
+
 def test_offline_asks_no_router_and_says_so(node: Node, router: StandInRouter) -> None:
     found = target(node, router, Step.APPLY, Proof.OFFLINE)
     assert (found.outcome, verdict(found)) == (Outcome.CHANGED, RouterVerdict.NOT_CHECKED)
