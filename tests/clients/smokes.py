@@ -7,6 +7,7 @@ command line itself.
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import subprocess
@@ -14,13 +15,13 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from fleetsync import leftovers, registry
-from fleetsync.adapter import Wish
+from fleetsync.adapter import Adapter, Command, Target, Turn, Wish
 from fleetsync.catalog import Alias, Policy
 from fleetsync.decide import decide
 from fleetsync.inventory import Host
@@ -117,10 +118,13 @@ class Rig:
     taken: Iterator[int]
 
     def take(
-        self, name: str = "", *, alias: str = "", seconds: int = 9, image: bytes = b""
+        self, name: str = "", *, alias: str = "", seconds: int = 9, image: bytes = b"",
+        misled: tuple[str, str] = ("", ""),
     ) -> TargetResult:
-        """One attempt at the default alias of a target, and at `alias`."""
+        """One attempt at the default alias of a target, and at `alias`. `misled` has a
+        word of the client's command line replaced by another."""
         one = self.targets[name or self.client]
+        plan = replace(one.plan, adapter=_misled(one.plan.adapter, *misled))
         order = Turns((alias,) if alias else (), seconds, 0, image, IMAGE_TEXT if image else "")
         journal = Journal(self.directory, f"turns-{next(self.taken)}")
         room = Room(
@@ -128,7 +132,7 @@ class Rig:
             self.scratch, order,
         )
         try:
-            return take(room, one.plan, one.result, one.applied)
+            return take(room, plan, one.result, one.applied)
         finally:
             journal.close()
 
@@ -136,6 +140,20 @@ class Rig:
         """The one turn of a target's default alias. (Any: as `take` has them.)"""
         (row,) = self.take(name, **order).turns
         return row
+
+
+def _misled(adapter: Adapter, word: str, other: str) -> Adapter:
+    """The adapter, but for one word of the command that takes a turn."""
+    made = copy.copy(adapter)
+    whole: Any = adapter    # it takes turns as well
+
+    def turn(target: Target, turn: Turn) -> Command:
+        command: Command = whole.turn(target, turn)
+        argv = tuple(other if word and one == word else one for one in command.argv)
+        return replace(command, argv=argv)
+
+    setattr(made, "turn", turn)  # noqa: B010 - an adapter need not have the attribute
+    return made
 
 
 def rig(

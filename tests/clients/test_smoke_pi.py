@@ -91,6 +91,16 @@ def test_each_fault_of_the_router_gives_a_smoke_its_verdict(
     graded(record_property, rig.turn(), EXPECTED[fault])
 
 
+def test_a_right_text_from_another_provider_fails_a_smoke(
+    pi: tuple[Rig, RemoteHost], record_property: Record
+) -> None:
+    """The other provider works, at the same router, and brings the random text back."""
+    row = pi[0].turn(misled=("anvil", "backup"))
+    graded(record_property, row, TurnVerdict.WRONG_MODEL)
+    evidence = {check.name: check.holds for check in row.checks}
+    assert (evidence["nonce"], evidence["provider"]) == (True, False)
+
+
 def test_the_smoke_command_proves_a_host_and_says_so(
     sshd_host: Sshd, tmp_path: Path, record_property: Record
 ) -> None:
