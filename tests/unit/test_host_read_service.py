@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import pytest
 from fleetsync.facts import Place, PlaceFact, PlaceKind, Variable, VariableFact, Verdict
 from tests.unit.host_read import SHELLS, Host
 
-KEY, TITLE = "ROUTER_API_KEY", "fleetsync-test-gateway"
+KEY, TITLE = "ROUTER_API_KEY", f"fleetsync-test-gateway-{os.getpid()}"
 
 
 @pytest.fixture(params=SHELLS)
