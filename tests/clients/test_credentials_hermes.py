@@ -102,3 +102,28 @@ def test_the_gate_and_the_proof_say_what_the_real_hermes_then_does(
     count_situation(not found, len(watch.leaks))
     assert watch.leaks == set()
     assert found == [], (told, printed)
+
+
+def test_a_key_that_is_set_opens_the_gate_and_is_what_the_real_hermes_sends(
+    sshd_host: Sshd, tmp_path: Path
+) -> None:
+    keys, host = Keys(), sshd_host("node", login_shell="bash")
+    more = {"profile": "work", "entry": ["api_key: ${WORK_KEY}"]}
+    situation = Situation("", "closed", "closed", (), "literal", "not checked", {}, more)
+    with StandInRouter({ALIAS: 393216}, {"node": keys.right}) as router:
+        furnish(host, situation, keys, router.url)
+        shown, before = preview(host, situation, router.url, tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-m", "fleetsync", "--inventory", str(tmp_path), "credential", "set",
+             "--yes", "node"],
+            input=f"{keys.right}\n", capture_output=True, text=True, timeout=300, check=False,
+        )
+        again, after = preview(host, situation, router.url, tmp_path)
+        router.clear_log()
+        printed = take_a_turn(host, situation)
+        sent = situations.observed(router)
+    assert keys.right not in shown + done.stdout + done.stderr + again
+    assert (before["credential"], after["credential"]) == ("closed", "open"), done.stderr
+    assert (done.returncode, after["router"]["verdict"], sent) == (0, "accepted", "accepted"), (
+        done.stdout, printed,
+    )
