@@ -280,6 +280,7 @@ def test_a_literal_key_that_is_not_written_as_it_is_read_has_no_source(spelled: 
 def test_a_literal_key_bears_its_fingerprint_and_tells_who_else_reads_it() -> None:
     made = sources(LITERAL)
     assert made.literal is not None
+    assert made.literal in places(made)
     fact = PlaceFact(Verdict.RESOLVES, "f" * 12, "readable by others (644)")
     version = parse("0.19.0")
     assert version is not None
