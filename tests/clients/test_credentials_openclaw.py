@@ -11,21 +11,22 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fleetsync import check
-from fleetsync.adapter import Credential, Done, Seen, Turn, Wish
+from fleetsync import check, prove
+from fleetsync.adapter import Credential, Done, Seen, Target, Turn, Wish
 from fleetsync.catalog import Alias, Policy
+from fleetsync.facts import Facts
 from fleetsync.probe import Salts, probe
-from fleetsync.remote import Reader, Runner
+from fleetsync.remote import Prover, Reader, Runner
+from fleetsync.ssh import SshRemote
 from fleetsync.testing.router import KeyVerdict, StandInRouter
 from fleetsync_openclaw import adapter
 from tests.clients import situations
@@ -207,119 +208,118 @@ def start_alone(host: RemoteHost, case: Case) -> str:
     return done.stdout + done.stderr
 
 
-def preview(host: RemoteHost, every: Sequence[Case], url: str, directory: Path) -> tuple[str, Any]:
-    """What fleetsync shows, asked to prove every key: the host once for each case."""
-    lines = [f'[router]\nprovider = "none"\nbase_url = "{url}"\ncredential = "NONE"\n']
-    for case in every:
-        table = "".join(f"{key} = {json.dumps(v)}\n" for key, v in host.inventory_table().items())
-        lines.append(
-            f'[hosts.{case.provider}]\n{table}clients = ["openclaw"]\n[hosts.{case.provider}.'
-            f'router]\nprovider = "{case.provider}"\ncredential = "{case.variable}"\n'
-        )
-    (directory / "fleet.toml").write_text("\n".join(lines))
-    (directory / "catalog.toml").write_text(
-        f'[aliases."{ALIAS}"]\ncontext_window = 393216\nmax_output_tokens = 4096\n'
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "fleetsync", "--inventory", str(directory), "preview", "--prove",
-         "--json"],
-        capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False,
-    )
-    found = {row["host"]: row["targets"][0] for row in json.loads(done.stdout)["hosts"]}
-    return done.stdout + done.stderr, found
+class Sight:
+    """What fleetsync makes of a host: read once, over one connection, for every case."""
+
+    def __init__(self, remote: SshRemote, every: Sequence[Case]) -> None:
+        self._remote, self._salts = remote, Salts.fresh()
+        wishes = ((adapter, case.wish) for case in every)
+        self._facts = probe(Reader(remote), tuple(wishes), self._salts)
+
+    def target(self, case: Case, facts: Facts | None = None) -> Target:
+        (found,) = adapter.targets(case.wish, facts or self._facts)
+        return found
+
+    def observe(self, case: Case, router: StandInRouter) -> Observed:
+        """What is said of a case, beside what the router just saw of it."""
+        seen = situations.observed(router)
+        gate = self.target(case).credential
+        resolved = self._decided(case, gate) if gate.pends else gate
+        told = f"{gate!r} {resolved!r}"
+        return Observed(_word(gate), _word(resolved), seen, self._proof(case, gate), told)
+
+    def _decided(self, case: Case, gate: Credential) -> Credential:
+        """The gate after OpenClaw was asked, as apply has it."""
+        assert self._facts.host is not None
+        answers = check.answer(Runner(self._remote), gate.asks, self._salts)
+        known = self._facts.with_answers(self._facts.host, answers)
+        return self.target(case, known).credential
+
+    def _proof(self, case: Case, gate: Credential) -> str:
+        if not gate.opens or gate.source is None:
+            return "not checked"
+        return prove.prove(
+            Prover(self._remote), gate.source, case.wish.base_url, {ALIAS}, self._salts
+        ).verdict.value
+
+    def take_a_turn(self, case: Case) -> tuple[Turn, Seen, Done]:
+        """One turn by the product's own command."""
+        target = self.target(case)
+        turn = Turn("f" * 32, case.wish.aliases[0], "nonce-0123456789abcdef", "fleetsync-1", 60)
+        done = check.run(Runner(self._remote), adapter.turn(target, turn), {}, turn.identity)
+        return turn, adapter.seen(target, turn, done), done
 
 
-def decided(host: RemoteHost, case: Case) -> Credential:
-    """The gate after OpenClaw was asked, as apply has it."""
-    remote, salts = host.remote(), Salts.fresh()
-    facts = probe(Reader(remote), ((adapter, case.wish),), salts)
-    (target,) = adapter.targets(case.wish, facts)
-    answers = check.answer(Runner(remote), target.credential.asks, salts)
-    assert facts.host is not None
-    (again,) = adapter.targets(case.wish, facts.with_answers(facts.host, answers))
-    return again.credential
-
-
-def observe(host: RemoteHost, case: Case, shown: Any, router: StandInRouter) -> Observed:
-    """What came of one case, whose turn was just taken."""
-    seen, told = situations.observed(router), json.dumps(shown, ensure_ascii=False)
-    gate = resolved = shown["credential"]
-    if gate == "indeterminate":
-        credential = decided(host, case)
-        resolved = "open" if credential.opens else "closed"
-        told += repr(credential)
-    proof = (shown["router"] or {}).get("verdict", "not checked")
-    return Observed(gate, resolved, seen, proof, told)
+def _word(gate: Credential) -> str:
+    return "indeterminate" if gate.pends else "open" if gate.opens else "closed"
 
 
 Count = Callable[[bool, int], None]
 
 
 def judge(
-    host: RemoteHost, every: Sequence[Case], router: StandInRouter, directory: Path,
-    take: Callable[[Case], str], count: Count,
+    sight: Sight, every: Sequence[Case], router: StandInRouter, take: Callable[[Case], str],
+    count: Count,
 ) -> dict[str, list[str]]:
     """In what each case is not as the table says; only those that are not."""
     wrong: dict[str, list[str]] = {}
-    with Watch(every[0].keys) as watch:
-        shown, found = preview(host, every, router.url, directory)
-    watch.look("what fleetsync shows", shown)
-    watch.look_below(directory)
     for case in every:
         router.clear_log()
         said = take(case)
-        with Watch(case.keys) as looking:
-            seen = observe(host, case, found[case.provider], router)
-        looking.look("what fleetsync tells of the credential", seen.told)
-        leaks = sorted(watch.leaks | looking.leaks)
+        with Watch(case.keys) as watch:
+            seen = sight.observe(case, router)
+        watch.look("what fleetsync tells of the credential", seen)
         differences = case.situation.differences(seen)
-        count(not differences, len(leaks))
-        if differences or leaks:
-            wrong[case.situation.name] = [*differences, *leaks, said[:400]]
+        count(not differences, len(watch.leaks))
+        if differences or watch.leaks:
+            wrong[case.situation.name] = [*differences, *watch.leaks, said[:400]]
     return wrong
 
 
-def test_the_gate_and_the_proof_say_what_the_real_gateway_then_does(
-    sshd_host: Sshd, tmp_path: Path, count_situation: Count
-) -> None:
+@contextmanager
+def furnished(sshd_host: Sshd, *, alone: bool) -> Iterator[
+    tuple[RemoteHost, list[Case], StandInRouter, int]
+]:
+    """A host with its situations and a router that takes its right key."""
     keys, host, port = Keys(), sshd_host("node"), free_port()
-    every = cases(host, keys, alone=False)
+    every = cases(host, keys, alone=alone)
     with StandInRouter({ALIAS: 393216}, {"node": keys.right}) as router:
         furnish(host, every, router.url, port)
-        with gateway(host, every, port):
-            wrong = judge(
-                host, every, router, tmp_path, lambda case: ask_gateway(port, case),
-                count_situation,
-            )
-            turn, seen, done = take_a_turn(host, every[0])
+        yield host, every, router, port
+
+
+def test_the_gate_and_the_proof_say_what_the_real_gateway_then_does(
+    sshd_host: Sshd, count_situation: Count
+) -> None:
+    with (
+        furnished(sshd_host, alone=False) as (host, every, router, port),
+        gateway(host, every, port),
+        closing(host.remote()) as remote,
+    ):
+        sight = Sight(remote, every)
+        wrong = judge(
+            sight, every, router, lambda case: ask_gateway(port, case), count_situation
+        )
+        turn, seen, done = sight.take_a_turn(every[0])
     assert wrong == {}, json.dumps(wrong, indent=1)
-    assert (seen.through, seen.provider, seen.model) == ("gateway", every[0].provider, ALIAS), done
+    assert (seen.through, seen.provider, seen.fault) == ("gateway", every[0].provider, ""), done
     assert seen.text is not None
     assert seen.text.reveal().decode() == turn.nonce
 
 
-def take_a_turn(host: RemoteHost, case: Case) -> tuple[Turn, Seen, Done]:
-    """One turn by the product's own command."""
-    remote = host.remote()
-    facts = probe(Reader(remote), ((adapter, case.wish),), Salts.fresh())
-    (target,) = adapter.targets(case.wish, facts)
-    turn = Turn("f" * 32, case.wish.aliases[0], "nonce-0123456789abcdef", "fleetsync-1", 60)
-    done = check.run(Runner(remote), adapter.turn(target, turn), {}, turn.identity)
-    return turn, adapter.seen(target, turn, done), done
-
-
 def test_the_gate_and_the_proof_say_what_an_openclaw_without_a_gateway_then_does(
-    sshd_host: Sshd, tmp_path: Path, count_situation: Count
+    sshd_host: Sshd, count_situation: Count
 ) -> None:
-    keys, host = Keys(), sshd_host("node")
-    every = cases(host, keys, alone=True)
-    with StandInRouter({ALIAS: 393216}, {"node": keys.right}) as router:
-        furnish(host, every, router.url, free_port())
+    with (
+        furnished(sshd_host, alone=True) as (host, every, router, _),
+        closing(host.remote()) as remote,
+    ):
+        sight = Sight(remote, every)
         wrong = judge(
-            host, every, router, tmp_path, lambda case: start_alone(host, case), count_situation
+            sight, every, router, lambda case: start_alone(host, case), count_situation
         )
         router.clear_log()
-        _, seen, done = take_a_turn(host, every[0])
-        assert {one.key for one in router.turns()} == {KeyVerdict.RIGHT}
+        _, seen, done = sight.take_a_turn(every[0])
+        assert {one.key for one in router.turns()} == {KeyVerdict.RIGHT}, done
     assert wrong == {}, json.dumps(wrong, indent=1)
     assert (seen.through, seen.tools, seen.fault) == ("exec", ("read",), ""), done
