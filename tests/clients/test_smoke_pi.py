@@ -68,7 +68,7 @@ def test_a_smoke_turn_passes_for_every_alias_and_leaves_the_home_as_it_was(
 ) -> None:
     rig, host = pi
     before = listing(host.home)
-    row = rig.take(alias=alias).turns[-1]
+    row = rig.take(alias=alias, seconds=30).turns[-1]
     graded(record_property, row, TurnVerdict.PASSED)
     assert (row.alias, listing(host.home)) == (alias, before)
     assert "anvil/gone" in "".join(row.warnings)
@@ -77,7 +77,7 @@ def test_a_smoke_turn_passes_for_every_alias_and_leaves_the_home_as_it_was(
 def test_an_image_smoke_brings_back_the_text_of_the_image(
     pi: tuple[Rig, RemoteHost], record_property: Record
 ) -> None:
-    rows = pi[0].take(alias=smokes.SEES, image=smokes.PICTURE).turns
+    rows = pi[0].take(alias=smokes.SEES, image=smokes.PICTURE, seconds=30).turns
     (shown,) = [row for row in rows if row.image]
     graded(record_property, shown, TurnVerdict.PASSED)
 
@@ -88,14 +88,15 @@ def test_each_fault_of_the_router_gives_a_smoke_its_verdict(
 ) -> None:
     rig, _ = pi
     rig.router.go_wrong(fault, value="bash" if fault is Fault.OTHER_TOOL else "")
-    graded(record_property, rig.turn(), EXPECTED[fault])
+    seconds = 9 if EXPECTED[fault] is TurnVerdict.TIMEOUT else 30
+    graded(record_property, rig.turn(seconds=seconds), EXPECTED[fault])
 
 
 def test_a_right_text_from_another_provider_fails_a_smoke(
     pi: tuple[Rig, RemoteHost], record_property: Record
 ) -> None:
     """The other provider works, at the same router, and brings the random text back."""
-    row = pi[0].turn(misled=("anvil", "backup"))
+    row = pi[0].turn(misled=("anvil", "backup"), seconds=30)
     graded(record_property, row, TurnVerdict.WRONG_MODEL)
     evidence = {check.name: check.holds for check in row.checks}
     assert (evidence["nonce"], evidence["provider"]) == (True, False)
