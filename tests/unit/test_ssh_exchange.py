@@ -114,3 +114,9 @@ def test_standard_error_is_read_so_that_it_cannot_block() -> None:
     channel = Pieces(b"x")
     converse(channel, b"", b"@@", 1000)
     assert channel.dropped == b"noise"
+
+
+def test_stdin_that_is_held_is_sent_without_an_end() -> None:
+    channel = Pieces(*[b""] * 50, window=7)
+    converse(channel, bytes(range(256)), b"@@", 1000, hold=True)
+    assert (bytes(channel.sent), channel.sent_eof) == (bytes(range(256)), False)
