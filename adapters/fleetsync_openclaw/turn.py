@@ -35,9 +35,9 @@ _PNG = b"\x89PNG"
 DENIED = (
     "group:runtime", "write", "edit", "apply_patch", "group:sessions", "group:memory",
     "group:web", "group:ui", "group:automation", "group:messaging", "group:nodes",
-    "group:agents", "group:media", "group:plugins",
+    "group:agents", "group:media", "group:plugins", "ls",
 )
-"""Tools that a turn apart is not offered: `read` and `ls` are left."""
+"""Tools that a turn apart is not offered: `read` alone is left."""
 _THROUGH_GATEWAY = (
     "limit=$1 session=$2 made=$3 prompt=$4 agent=$5 model=$6 seconds=$7; shift 7; "
     '"$@" gateway call sessions.create --params "$made" --json >created || '
@@ -61,8 +61,9 @@ def command(target: Target, turn: Turn) -> Command:
     if target.context[THROUGH] == GATEWAY:
         return _command(target, turn, _through_gateway(target, turn, one), {}, ())
     version = parse(one.version)
-    words = _exec if version is None or version.is_new else _local
-    overlay = ScratchFile(_OVERLAY, json.dumps(_laid_over(target)).encode())
+    is_new = version is None or version.is_new
+    words = _exec if is_new else _local
+    overlay = ScratchFile(_OVERLAY, json.dumps(_laid_over(target, is_new)).encode())
     own = {
         "OPENCLAW_CONFIG_PATH": f"{SCRATCH}/{_OVERLAY}",
         "OPENCLAW_INCLUDE_ROOTS": str(PurePosixPath(_config(target)).parent),
@@ -128,12 +129,14 @@ def _model(target: Target, turn: Turn) -> str:
     return f"{target.wish.provider}/{turn.alias.name}"
 
 
-def _laid_over(target: Target) -> dict[str, object]:
-    """The user's configuration with what only this run needs."""
+def _laid_over(target: Target, is_new: bool) -> dict[str, object]:
+    """The user's configuration with what only this run needs. Newer versions offer a search
+    for the tools that they hold back."""
     room = f"{SCRATCH}/{_ROOM}"
+    search = {"toolSearch": False} if is_new else {}
     return {
         "$include": _config(target),
-        "tools": {"profile": "coding", "deny": list(DENIED)},
+        "tools": {"profile": "coding", "deny": list(DENIED), **search},
         "agents": {"defaults": {"workspace": room, "skipBootstrap": True}},
     }
 

@@ -114,13 +114,14 @@ def test_a_turn_apart_denies_every_tool_but_the_reading_one() -> None:
     assert env["OPENCLAW_INCLUDE_ROOTS"] == f"{HOME}/.openclaw"
     overlay = json.loads(command.files[0].content)
     assert overlay["$include"] == CONFIG
-    assert overlay["tools"] == {"profile": "coding", "deny": list(DENIED)}
+    assert overlay["tools"] == {"profile": "coding", "deny": list(DENIED), "toolSearch": False}
     assert overlay["agents"]["defaults"]["skipBootstrap"] is True
 
 
 def test_an_older_version_takes_it_by_its_own_command() -> None:
-    argv = adapter.turn(host(installations=(OLD,)), TURN).argv
-    assert argv[8:14] == ("agent", "--local", "--agent", "main", "--session-id", "fs-1")
+    command = adapter.turn(host(installations=(OLD,)), TURN)
+    assert command.argv[8:14] == ("agent", "--local", "--agent", "main", "--session-id", "fs-1")
+    assert "toolSearch" not in json.loads(command.files[0].content)["tools"]
 
 
 @pytest.mark.parametrize("seen", [

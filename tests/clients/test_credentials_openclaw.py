@@ -320,6 +320,7 @@ def test_the_gate_and_the_proof_say_what_an_openclaw_without_a_gateway_then_does
         )
         router.clear_log()
         _, seen, done = sight.take_a_turn(every[0])
-        assert {one.key for one in router.turns()} == {KeyVerdict.RIGHT}, done
+        offered = {(one.key, one.tools) for one in router.turns()}
     assert wrong == {}, json.dumps(wrong, indent=1)
     assert (seen.through, seen.tools, seen.fault) == ("exec", ("read",), ""), done
+    assert offered == {(KeyVerdict.RIGHT, ("read",))}
