@@ -16,6 +16,8 @@ from fleetsync import check
 from fleetsync.adapter import Command
 from fleetsync.errors import HostError
 from fleetsync.remote import Runner
+from fleetsync.ssh import Address, SshRemote
+from fleetsync.testing.server import EmbeddedHost
 from tests.integration.sshd import RemoteHost, Sshd
 
 PATH = (("PATH", "/usr/bin:/bin"),)
@@ -100,4 +102,18 @@ def test_under_every_login_shell_a_run_hangs_on_its_lifeline_and_answers(
     command = Command(("/bin/sh", "-c", "cat; sleep 0.5; echo out; exit 5"), PATH, seconds=30)
     done = check.run(Runner(remote), command, {}, lifeline=True)
     remote.close()
+    assert (done.status, done.stdout.reveal()) == (5, b"out\n")
+
+
+def test_on_an_embedded_host_a_run_hangs_on_its_lifeline_and_answers(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    command = Command(("/bin/sh", "-c", "cat; sleep 0.5; echo out; exit 5"), PATH, seconds=30)
+    with EmbeddedHost(tmp_path / "home", "primary-node", {"PATH": os.defpath}) as host:
+        at = Address(
+            host.name, host.address, port=host.port, user=host.user,
+            identity=str(host.identity), known_hosts=str(host.known_hosts),
+        )
+        remote = SshRemote(at, use_ssh_config=False)
+        done = check.run(Runner(remote), command, {}, lifeline=True)
+        remote.close()
     assert (done.status, done.stdout.reveal()) == (5, b"out\n")
