@@ -2,8 +2,9 @@
 
 Measured on 2026.9.6. Through the gateway the turn has an incognito session: it is in
 memory alone, in no list, and is deleted after the turn, without the archive that an
-ordinary session leaves. Its permission mode is read-only; more of the user's tool policy
-cannot be narrowed for one session. `agent exec` (2026.6.11: `agent --local`) runs in a state
+ordinary session leaves. It works in the scratch directory, where a first turn's files go
+too; its permission mode is read-only, and more of the user's tool policy cannot be narrowed
+for one session. `agent exec` (2026.6.11: `agent --local`) runs in a state
 directory apart, so that no session, workspace or cooldown of the provider is left, and on
 a configuration laid over the user's own that denies every tool but the reading ones.
 """
@@ -32,6 +33,8 @@ THROUGH, AGENT, STATE, STORED = "through", "agent", "state directory", "stored"
 """In a target's context."""
 _OVERLAY, _ROOM = "openclaw.json", "turn"
 _PNG = b"\x89PNG"
+_RULES = ScratchFile(f"{_ROOM}/AGENTS.md", b"Do as the user asks.\n")
+"""A room with this file is not taken for a new one, which the model is to furnish first."""
 DENIED = (
     "group:runtime", "write", "edit", "apply_patch", "group:sessions", "group:memory",
     "group:web", "group:ui", "group:automation", "group:messaging", "group:nodes",
@@ -59,7 +62,7 @@ def command(target: Target, turn: Turn) -> Command:
     """The turn, by the target's first installation."""
     one = target.installations[0]
     if target.context[THROUGH] == GATEWAY:
-        return _command(target, turn, _through_gateway(target, turn, one), {}, ())
+        return _command(target, turn, _through_gateway(target, turn, one), {}, (_RULES,))
     version = parse(one.version)
     is_new = version is None or version.is_new
     words = _exec if is_new else _local
@@ -97,7 +100,8 @@ def _config(target: Target) -> str:
 def _through_gateway(target: Target, turn: Turn, one: Installation) -> tuple[str, ...]:
     agent = target.context[AGENT]
     session = f"agent:{agent}:dashboard:incognito-{_plain(turn.session)}"
-    made = {"key": session, "incognito": True, "permissionMode": "read-only"}
+    room = f"{SCRATCH}/{_ROOM}"
+    made = {"key": session, "incognito": True, "permissionMode": "read-only", "cwd": room}
     return (
         "/bin/sh", "-c", _THROUGH_GATEWAY, "sh", str(turn.seconds + START // 3), session,
         json.dumps(made), _prompt(turn), agent, _model(target, turn), str(turn.seconds),

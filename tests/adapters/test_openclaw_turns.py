@@ -86,8 +86,11 @@ def test_a_turn_of_the_gateway_has_a_session_in_memory_that_is_deleted() -> None
     command = adapter.turn(DIRECT, TURN)
     script, session, made = command.argv[8], command.argv[11], json.loads(command.argv[12])
     assert session == "agent:main:dashboard:incognito-fs-1"
-    assert made == {"key": session, "incognito": True, "permissionMode": "read-only"}
+    assert made == {
+        "key": session, "incognito": True, "permissionMode": "read-only", "cwd": f"{SCRATCH}/turn",
+    }
     assert [word in script for word in ("sessions.create", "sessions.delete")] == [True, True]
+    assert [file.name for file in command.files] == ["turn/AGENTS.md", "turn/nonce.txt"]
     assert command.argv[14:17] == ("main", "anvil/llm.primary", "30")
     assert command.argv[17:] == ("/usr/bin/node", "/opt/openclaw/openclaw.mjs")
     assert dict(command.env)["OPENCLAW_CONFIG_PATH"] == CONFIG
