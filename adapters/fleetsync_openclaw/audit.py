@@ -31,7 +31,7 @@ CAP = 256 * 1024 * 1024
 _SAFE = re.compile(
     r"\((?:Secret store entry \"[A-Z0-9_]+\" was not found\."
     r"|Exec provider \"[\w-]+\" (?:exited with code \d+|timed out after \d+ ?ms)\."
-    r"|resolved value is not a non-empty string\.)\)",
+    r"|resolved value is not a non-empty string\.?)\)",
     re.ASCII,
 )
 """What an unresolved reference is told of, where that holds names and numbers alone."""

@@ -126,6 +126,8 @@ LEAK = "sk-live-0123456789"
     [
         (EXEC, report(unresolved('Failed (Exec provider "v" exited with code 3.).')), 2,
          'OpenClaw does not resolve it (Exec provider "v" exited with code 3.)'),
+        (EXEC, report(unresolved("Failed (resolved value is not a non-empty string).")), 2,
+         "OpenClaw does not resolve it (resolved value is not a non-empty string)"),
         (EXEC, report(unresolved(f"Failed ({LEAK})")), 2, "OpenClaw does not resolve it"),
         (EXEC, report(complete=False), 0, "does not tell whether it resolves"),
         (STORE, report(unresolved('x (Secret store entry "A" was not found.).')), 2,
