@@ -7,18 +7,20 @@ import io
 from collections.abc import Callable, Sequence
 
 from fleetsync.cli.output import Output, Problem, Report
-from fleetsync.demo import Claim, tell
+from fleetsync.demo import Claim, find, take, tell
 
 
-def demo(main: Callable[[Sequence[str]], int], output: Output) -> Report:
-    """Play the story by `main`; 0 only if every claim held.
+def demo(main: Callable[[Sequence[str]], int], output: Output, *, turn: bool = False) -> Report:
+    """Play the story by `main`, or take one real `turn`; 0 only if every claim held.
 
-    With `--json` nothing is shown of it, and the envelope's notices are the claims.
+    With `--json` nothing is shown of it, and the envelope's notices are the claims. Raises
+    UsageError and FleetsyncError where there is no real client for a turn.
     """
+    pi = find(output.say) if turn else None
     with contextlib.ExitStack() as stack:
         if output.as_json:
             stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        claims = tell(main, output.answer)
+        claims = take(main, output.answer, pi) if pi else tell(main, output.answer)
     return _report(claims, told=not output.as_json)
 
 

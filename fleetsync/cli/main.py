@@ -228,14 +228,20 @@ def credential_set(
 
 
 @fleetsync.command(short_help="Play the whole story on three embedded hosts")
+@click.option("--turn", is_flag=True,
+              help="Instead, take one real turn through a real Pi on one such host.")
 @click.pass_context
-def demo(context: click.Context) -> int:
-    """Play the whole story on three embedded hosts. Touches nothing else."""
+def demo(context: click.Context, turn: bool) -> int:
+    """Play the whole story on three embedded hosts. Touches nothing else.
+
+    With --turn the client is a real one: the pi on PATH, else Pi 1.6.0, which npm installs
+    once, into fleetsync's own directory of the user's cache. It needs Node.js.
+    """
     from fleetsync.cli import demonstration
     from fleetsync.cli.output import Output
 
     output = Output(as_json=options(context).json)
-    report = demonstration.demo(main, output)
+    report = demonstration.demo(main, output, turn=turn)
     output.report(report)
     return report.exit_code
 

@@ -6,7 +6,7 @@ Everything lies in one directory. No file here is a real client's or a real key'
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -25,6 +25,8 @@ _SECRETS = {
     "hermes": {".hermes/.env": _LINE, ".hermes/profiles/work/.env": _LINE},
 }
 """Where each client reads a key of its own."""
+_SETTINGS = f'{{"defaultProvider": "anvil", "defaultModel": "{ALIASES[0]}"}}\n'
+"""What Pi uses where nobody names a model."""
 
 
 def key(name: str) -> str:
@@ -111,11 +113,30 @@ def lay_out(root: Path, router: str) -> tuple[DemoHost, ...]:
     """Make the three homes below `root`: one with keys in each client's own place, one with
     a key in the account's environment, one without any. Their files name `router`."""
     primary = _host(root, PRIMARY, ("pi", "openclaw", "hermes"), router)
-    for client in primary.clients:
-        for name, text in _SECRETS[client].items():
-            _write(primary.home / name, text.replace("@KEY@", key(PRIMARY)).encode())
+    _give_keys(primary)
     companion = _host(root, COMPANION, ("pi", "openclaw"), router, {VARIABLE: key(COMPANION)})
     return primary, companion, _host(root, MID, ("pi",), router)
+
+
+def lay_out_real(root: Path, router: str, start: Mapping[str, Path]) -> DemoHost:
+    """Make one home below `root` with a key of its own, where a real Pi is the client: its
+    programs by their names in `start`."""
+    def install(client: str, home: Path) -> None:
+        programs = standins.launcher(client, home).parent
+        programs.mkdir(parents=True)
+        for name, program in start.items():
+            (programs / name).symlink_to(program)
+
+    host = _host(root, PRIMARY, ("pi",), router, install=install)
+    _write(host.home / ".pi/agent/settings.json", _SETTINGS.encode())
+    _give_keys(host)
+    return host
+
+
+def _give_keys(host: DemoHost) -> None:
+    for client in host.clients:
+        for name, text in _SECRETS[client].items():
+            _write(host.home / name, text.replace("@KEY@", key(host.name)).encode())
 
 
 def _host(
@@ -124,6 +145,7 @@ def _host(
     clients: tuple[str, ...],
     router: str,
     more: Mapping[str, str] | None = None,
+    install: Callable[[str, Path], None] = standins.install,
 ) -> DemoHost:
     home = root / name
     # The Python of this process can show a key to the router where there is no curl.
@@ -137,7 +159,7 @@ def _host(
     }
     host = DemoHost(name, home, environment, clients, router)
     for client in clients:
-        standins.install(client, home)
+        install(client, home)
     for file in host.catalog_files:
         _write(home / file.path, file.text(OLD, router))
     return host
