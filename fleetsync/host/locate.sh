@@ -221,12 +221,19 @@ fs_find_interpreter() {
 }
 fs_works() {
     case $fs_engine in
-    curl) "$fs_program" -q -V ;;
-    python*) fs_engine=python3 && "$fs_program" -I -c pass ;;
-    node*) fs_engine='node' && "$fs_program" -e 0 ;;
+    curl) fs_bare "$fs_program" -q -V ;;
+    python*) fs_engine=python3 && fs_bare "$fs_program" -I -c pass ;;
+    node*) fs_engine='node' && fs_bare "$fs_program" -e 0 ;;
     *) return 1 ;;
     esac >/dev/null
 }
+# fs_bare COMMAND...: an asker or reader of ours, without what the account's environment may
+# hold to make it write files, follow a proxy, or send a key where no certificate is good.
+fs_bare() (
+    unset NODE_OPTIONS NODE_USE_ENV_PROXY NODE_COMPILE_CACHE NODE_V8_COVERAGE NODE_DEBUG \
+        NODE_TLS_REJECT_UNAUTHORIZED SSLKEYLOGFILE
+    exec "$@"
+)
 # fs_which NAME DIRECTORY: fs_hit, from DIRECTORY (version managers put an interpreter
 # beside the programs that need it), the login shell's PATH, which the user's own start has,
 # the session's PATH, the known places. A path stands for itself.
@@ -249,7 +256,7 @@ fs_age_interpreter() {
     fs_follow "$fs_interpreter" || return
     fs_header=${fs_real%/*/*}/include/node/node_version.h
     case $fs_real in
-    */python3.*) fs_interpreter_version=${fs_real##*/python} && return ;;
+    */python3.[0-9] | */python3.[0-9][0-9]) fs_interpreter_version=${fs_real##*/python} && return ;;
     */node/v[0-9]*/bin/node) fs_age=${fs_real%/bin/node} ;;
     */node-versions/v[0-9]*/installation/bin/node) fs_age=${fs_real%/installation/bin/node} ;;
     */nodejs/[0-9]*/bin/node | */node/[0-9]*/bin/node) fs_age=${fs_real%/bin/node} ;;

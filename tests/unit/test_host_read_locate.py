@@ -171,13 +171,14 @@ def test_node_on_the_path_of_the_session_is_found(host: Host) -> None:
     assert only(host).interpreter == path
 
 
-def test_nodes_version_is_read_from_its_headers(host: Host) -> None:
-    path = node(host, "node/bin/node")
+@pytest.mark.parametrize("root", ["node", "lib/python3.11/site-packages/node"])
+def test_nodes_version_is_read_from_its_headers(host: Host, root: str) -> None:
+    path = node(host, f"{root}/bin/node")
     header = "\n".join(
         f"#define NODE_{part}_VERSION {number}"
         for part, number in (("MAJOR", 24), ("MINOR", 19), ("PATCH", 0))
     )
-    host.write("node/include/node/node_version.h", header)
+    host.write(f"{root}/include/node/node_version.h", header)
     install(host, shebang=f"#!{path}")
     assert only(host).interpreter_version == "24.19.0"
 
