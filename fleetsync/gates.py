@@ -109,9 +109,16 @@ _FILE = {
 
 
 def _file(target: TargetResult) -> GateRow:
+    if target.outcome is Outcome.REFUSED and not _keyed(target):
+        return GateRow(FILE, GateState.OPEN, True, "", "the target is refused for its key")
     written = target.outcome is Outcome.FAILED and bool(target.loader)
     state = GateState.PASSED if written else _FILE.get(target.outcome, GateState.FAILED)
     return GateRow(FILE, state, True, "", "" if state is GateState.PASSED else target.reason)
+
+
+def _keyed(target: TargetResult) -> bool:
+    rejected = target.router and target.router.verdict is RouterVerdict.REJECTED
+    return target.credential == "open" and not rejected
 
 
 def _loader(target: TargetResult) -> GateRow:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from fleetsync import check, gates, grading
-from fleetsync.adapter import Done, Seen, TakesTurns, Turn
+from fleetsync.adapter import Done, Seen, TakesTurns, Target, Turn
 from fleetsync.catalog import Alias
-from fleetsync.errors import HostError, Lost
+from fleetsync.errors import DocumentError, HostError, Lost
 from fleetsync.grading import Evidence, Grade
 from fleetsync.job import Run, Turns
 from fleetsync.journal import Dispatch, Journal
@@ -32,18 +32,23 @@ from fleetsync.remote import Runner
 _RETRIED = (TurnVerdict.ROUTER, TurnVerdict.TIMEOUT, TurnVerdict.CRASH)
 """What may be a passing trouble. A lost turn is never sent again by itself."""
 _STEPS = {
-    TurnVerdict.WRONG_MODEL: "see which model the client is set to fall back to, and what the "
-    "router answers with: `served_as` names what is no reroute",
-    TurnVerdict.CATALOG: "preview the host: the client holds other limits than the catalog",
-    TurnVerdict.CREDENTIAL: "doctor the host: its key does not work at the router",
-    TurnVerdict.ROUTER: "look at the router and the model behind the alias",
+    TurnVerdict.WRONG_MODEL: "see what the client falls back to and what the router answers with "
+    "(`served_as` names what is no reroute), then: fleetsync smoke {host}",
+    TurnVerdict.CATALOG: "see which aliases and limits client and router have, with: "
+    "fleetsync doctor {host}",
+    TurnVerdict.CREDENTIAL: "see where its key comes from, with: fleetsync doctor {host}",
+    TurnVerdict.ROUTER: "look at the router and the model behind the alias, then: "
+    "fleetsync smoke {host}",
     TurnVerdict.POLICY: "look at the client's tool policy on the host, and whether the model "
-    "calls tools",
-    TurnVerdict.CRASH: "look at the client's own messages on the host",
-    TurnVerdict.TIMEOUT: "look at the router's load; --turn-timeout gives a turn more time",
-    TurnVerdict.HARNESS: "doctor the host: the client sent nothing",
-    TurnVerdict.LOST: "recover the host: it is asked whether anything of the turn is left",
-    TurnVerdict.SETUP: "doctor the host: the turn could not be started",
+    "calls tools, then: fleetsync smoke {host}",
+    TurnVerdict.CRASH: "look at the client's own messages on the host, then: "
+    "fleetsync smoke {host}",
+    TurnVerdict.TIMEOUT: "look at the router's load, or give a turn more time: "
+    "fleetsync smoke {host} --turn-timeout SECONDS",
+    TurnVerdict.HARNESS: "see how the client is started there, with: fleetsync doctor {host}",
+    TurnVerdict.LOST: "ask the host whether anything of the turn is left: "
+    "fleetsync recover {host}",
+    TurnVerdict.SETUP: "see how the client is started there, with: fleetsync doctor {host}",
 }
 
 
@@ -70,7 +75,7 @@ def take(room: Room, plan: Plan, result: TargetResult, applied: bool | None) -> 
     adapter = plan.adapter
     if not isinstance(adapter, TakesTurns):
         return _without(result, applied, plan, f"the adapter {adapter.name} takes no turns")
-    default = adapter.default_alias(plan.target)
+    default = _default(adapter, plan.target)
     aliases = {alias.name: alias for alias in plan.target.wish.aliases}
     chosen = [name for name in dict.fromkeys((default, *room.order.aliases)) if name in aliases]
     if not chosen:
@@ -83,6 +88,16 @@ def take(room: Room, plan: Plan, result: TargetResult, applied: bool | None) -> 
     for alias in (aliases[name] for name in chosen):
         rows += _alias(room, plan, adapter, alias)
     return told.ending(room, tuple(rows), "; ".join(room.closed))
+
+
+def _default(adapter: TakesTurns, target: Target) -> str:
+    """The target's own default alias; "" without a client, or where no file tells it."""
+    if target.absent:
+        return ""
+    try:
+        return adapter.default_alias(target)
+    except DocumentError:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +205,7 @@ def _attempt(
         room.closed.append("the answer to a turn was lost: recovery required")
     else:
         room.journal.ended(turn.identity, graded.verdict.value)
-    return _row(plan, turn, attempt, seen, done, graded)
+    return _row(room, plan, turn, attempt, seen, done, graded)
 
 
 def _run(
@@ -211,7 +226,8 @@ def _run(
 
 
 def _row(
-    plan: Plan, turn: Turn, attempt: int, seen: Seen | None, done: Done | None, graded: Grade
+    room: Room, plan: Plan, turn: Turn, attempt: int, seen: Seen | None, done: Done | None,
+    graded: Grade,
 ) -> TurnRow:
     checks = tuple(replace(row, seen=printable(row.seen)) for row in graded.checks)
     return TurnRow(
@@ -220,7 +236,7 @@ def _row(
         attempt=attempt,
         verdict=graded.verdict,
         reason=printable(graded.reason),
-        step=_STEPS.get(graded.verdict, ""),
+        step=_STEPS.get(graded.verdict, "").format(host=room.host),
         checks=checks,
         warnings=tuple(map(printable, seen.warnings)) if seen else (),
         seconds=round(done.seconds, 3) if done else 0.0,

@@ -73,6 +73,15 @@ def test_the_required_gates_are_those_of_the_contract() -> None:
         ),
         ("file", replace(GOOD, outcome=Outcome.DRIFT), GateState.OPEN),
         ("file", replace(GOOD, outcome=Outcome.REFUSED), GateState.FAILED),
+        ("file", replace(GOOD, outcome=Outcome.REFUSED, credential="closed"), GateState.OPEN),
+        (
+            "file",
+            replace(
+                GOOD, outcome=Outcome.REFUSED,
+                router=replace(ROUTER, verdict=RouterVerdict.REJECTED),
+            ),
+            GateState.OPEN,
+        ),
         ("loader", replace(GOOD, loader=""), GateState.OPEN),
         ("loader", replace(GOOD, loader="it sees 4096"), GateState.FAILED),
     ],

@@ -12,7 +12,7 @@ import pytest
 from fleetsync import check
 from fleetsync.adapter import Command, Credential, Done, Planned, Seen, Target, Turn, Wish
 from fleetsync.catalog import Alias
-from fleetsync.errors import Away, ConfigError, Lost
+from fleetsync.errors import Away, ConfigError, Lost, Unreadable
 from fleetsync.facts import Installation, Sealed
 from fleetsync.job import Run, Turns
 from fleetsync.journal import Journal, unsettled
@@ -50,10 +50,13 @@ class Client:
 
     name: str = "pi"
     default: str = "llm.primary"
+    unreadable: bool = False
     answers: list[Callable[[Turn], Seen]] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
 
     def default_alias(self, target: Target) -> str:
+        if self.unreadable:
+            raise Unreadable("an open brace", 1, 1)
         return self.default
 
     def tool(self, target: Target) -> str:
@@ -81,14 +84,16 @@ class Setting:
     directory: Path
     sent: list[str] = field(default_factory=list)
 
-    def take(self, result: TargetResult = GOOD, **order: object) -> TargetResult:
+    def take(
+        self, result: TargetResult = GOOD, target: Target = TARGET, **order: object
+    ) -> TargetResult:
         turns = replace(Turns(retries=1), **order)    # type: ignore[arg-type]
         run = Run("r1", "ada@desk", "desk", "g" * 64)
         self.journal = Journal(self.directory, "stem-node")
         room = Room(
             Runner(MemoryRemote({})), self.journal, run, "node", "/tmp", turns
         )
-        plan = Plan(self.client, TARGET, Planned(), ())    # type: ignore[arg-type]
+        plan = Plan(self.client, target, Planned(), ())    # type: ignore[arg-type]
         try:
             return take(room, plan, result, None)
         finally:
@@ -132,6 +137,28 @@ def test_a_target_whose_default_is_none_of_ours_is_tried_by_its_first_alias(
 ) -> None:
     setting.client.default = ""
     assert [row.alias for row in setting.take().turns] == ["llm.primary"]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.ABSENT])
+def test_a_target_whose_files_tell_no_default_has_its_ledger_all_the_same(
+    setting: Setting, outcome: Outcome
+) -> None:
+    setting.client.unreadable = True
+    result = setting.take(replace(GOOD, outcome=outcome))
+    assert _gates(result)["turn (new session) llm.primary"] is GateState.OPEN
+    assert (result.outcome, setting.sent) == (outcome, [])
+
+
+def test_an_absent_client_is_not_asked_for_its_default(setting: Setting) -> None:
+    absent = replace(TARGET, absent="no `pi`", installations=())
+    setting.client.default = "llm.secondary"
+    gates = setting.take(replace(GOOD, outcome=Outcome.ABSENT), absent).gates
+    assert [row.alias for row in gates if row.alias and row.required] == ["llm.primary"]
+
+
+def test_a_failed_turn_names_the_command_to_go_on_with(setting: Setting) -> None:
+    setting.client.answers = [failing("credential")]
+    assert setting.take(retries=0).step.endswith("with: fleetsync doctor node")
 
 
 def test_a_passed_turn_says_what_ran_and_leaves_the_target_in_step(setting: Setting) -> None:
