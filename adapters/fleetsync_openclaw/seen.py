@@ -16,7 +16,7 @@ from fleetsync.adapter import Done, Seen, Target, Turn
 from fleetsync.facts import Sealed
 
 from .config import at
-from .turn import EXEC, TERMINATED, THROUGH
+from .turn import EXEC, OVERDUE, THROUGH
 
 _FAULTS = (
     (r"temporarily disabled after a provider auth", "credential",
@@ -101,7 +101,7 @@ def _of_run(
 
 def _overdue(target: Target, turn: Turn, done: Done) -> tuple[str, str] | None:
     """Why the gateway did not end the turn by itself: it tries up to eight times again."""
-    if done.status != TERMINATED:
+    if done.status != OVERDUE:
         return None
     told = re.escape(f"isError=true model={turn.alias.name} provider={target.wish.provider} error=")
     tries = re.findall(told.encode() + rb"(.{1,200})", done.stderr.reveal())

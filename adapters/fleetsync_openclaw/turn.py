@@ -27,7 +27,7 @@ READ = "read"
 GATEWAY, EXEC = "gateway", "exec"
 START = 45
 """Seconds for starting, beside the turn's own: 10 to 20 were seen, 30 under load."""
-TERMINATED = 143
+OVERDUE = 124
 """The exit status where the turn was ended after its seconds."""
 THROUGH, AGENT, STATE, STORED = "through", "agent", "state directory", "stored"
 """In a target's context."""
@@ -49,7 +49,9 @@ _THROUGH_GATEWAY = (
     '--message "$prompt" --timeout "$seconds" --json & turn=$!; '
     '(sleep "$limit" && kill -s TERM "$turn") >/dev/null 2>&1 & '
     'wait "$turn"; status=$?; '
-    """[ "$status" != 143 ] || "$@" gateway call logs.tail --params '{"limit": 300}' --json >&2; """
+    # 143 is TERM, as a shell tells it: it was ours, and no crash.
+    '[ "$status" != 143 ] || { status=124; '
+    """"$@" gateway call logs.tail --params '{"limit": 300}' --json >&2; }; """
     """"$@" gateway call sessions.delete --params '{"key": "'"$session"'"}' --json >deleted """
     '|| echo "fleetsync: the session was not deleted" >&2; '
     'exit "$status"'

@@ -16,7 +16,7 @@ import pytest
 from fleetsync.adapter import SCRATCH, Done, Seen, TakesTurns, Target, Turn
 from fleetsync.facts import FileFact, FileKind, Place, Sealed, Verdict
 from fleetsync_openclaw import adapter
-from fleetsync_openclaw.turn import DENIED
+from fleetsync_openclaw.turn import DENIED, OVERDUE
 from tests.adapters.openclaw import (
     CONFIG,
     HOME,
@@ -272,7 +272,7 @@ def test_other_failures_are_sorted_too(message: str, status: str, fault: str) ->
 
 
 def test_what_ended_for_its_seconds_is_a_timeout() -> None:
-    found = adapter.seen(DIRECT, TURN, Done(True, 143))
+    found = adapter.seen(DIRECT, TURN, Done(True, OVERDUE))
     assert (found.fault, found.problem) == ("timeout", "no answer came in 30 s")
 
 
@@ -296,7 +296,7 @@ def test_what_the_gateway_tried_again_and_again_is_sorted_by_its_log(
     provider: str, error: str, fault: str
 ) -> None:
     log = Sealed(TRIES.format(provider, error).encode())
-    assert adapter.seen(DIRECT, TURN, Done(True, 143, stderr=log)).fault == fault
+    assert adapter.seen(DIRECT, TURN, Done(True, OVERDUE, stderr=log)).fault == fault
 
 
 @pytest.mark.parametrize("text", ["", "oops", "[]", "[" * 100_000])
