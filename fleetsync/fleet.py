@@ -33,6 +33,12 @@ _OUTCOMES: tuple[tuple[type[FleetsyncError], Outcome], ...] = (
     (FleetsyncError, Outcome.FAILED),
 )
 
+_HINTS = {
+    Outcome.AWAY: "see that it is on and its SSH server reachable, then: fleetsync doctor {host}",
+    Outcome.UNKNOWN: "see what became of it, with: fleetsync doctor {host}",
+}
+"""What to do where the error itself has no more to say."""
+
 Connect = Callable[[Host, float], Remote]
 """Makes the remote of a host; the number bounds connecting, in seconds."""
 
@@ -143,7 +149,8 @@ def _by_ssh(host: Host, seconds: float, secrets: OwnSecrets | None) -> Remote:
 def _failed(job: Job, error: FleetsyncError) -> HostResult:
     outcome = next(outcome for kind, outcome in _OUTCOMES if isinstance(error, kind))
     reason = words(error.message.removeprefix(f"{job.host.name}: "), limit=600)
-    return HostResult(job.host.name, outcome=outcome, reason=reason, step=error.hint)
+    step = error.hint or _HINTS.get(outcome, "").format(host=job.host.name)
+    return HostResult(job.host.name, outcome=outcome, reason=reason, step=step)
 
 
 def _where(error: Exception) -> tuple[str, ...]:

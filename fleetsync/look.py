@@ -152,16 +152,16 @@ def _account(look: Look, generation: str) -> AccountRow | None:
 
 
 def _last_writer(last: Mapping[str, str], ours: str) -> str:
-    """Who wrote last, from the newest manifest; `ours` is the catalog's generation. What
-    takes back has none of its own."""
+    """Who wrote last, from the newest manifest; `ours` is the catalog's generation, "" where
+    no catalog was read. What takes back has none of its own."""
     if "operator" not in last:
         return ""
     verb = "rolled back" if last.get("undoes") else "applied"
     if last.get("credential"):
         verb = f"given a key for {last['credential']}"
     wrote = last.get("generation", "")
-    other = "the catalog's" if wrote == ours else f"not the catalog's {ours[:_SHOWN]}"
-    which = f", generation {wrote[:_SHOWN]} ({other})" if wrote else ""
+    other = " (the catalog's)" if wrote == ours else f" (not the catalog's {ours[:_SHOWN]})"
+    which = f", generation {wrote[:_SHOWN]}{other if ours else ''}" if wrote else ""
     return printable(f"last {verb} by {last['operator']}, run {last.get('run', '?')}{which}")
 
 

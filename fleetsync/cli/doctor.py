@@ -82,17 +82,16 @@ def _account(account: AccountRow) -> Iterator[str]:
     yield f"  system  {cell(account.system)}, home {cell(account.home)}"
     yield f"  shell   {cell(account.shell)}{noise}"
     locked = f"; locked by {cell(account.locked_by)}" if account.locked_by else ""
-    last = f"; last change: {cell(account.last)}" if account.last else "; no change of ours yet"
+    told = account.last_writer or (account.last and f"last change: {account.last}")
+    last = f"; {cell(told or 'no change of ours yet')}"
     if account.state:
         yield f"  state   {cell(account.state)}{last}{locked}"
 
 
 def _writers(host: HostResult) -> Iterator[str]:
     """Who else writes the clients' files there."""
-    ours = host.account.last_writer if host.account else ""
-    others = f"used here and known to write such files: {', '.join(host.writers)}"
-    told = "; ".join(filter(None, (ours, others if host.writers else "")))
-    if told:
+    if host.writers:
+        told = f"used here and known to write such files: {', '.join(host.writers)}"
         yield f"  writers {cell(told)}"
 
 
@@ -122,7 +121,10 @@ def _target(target: TargetResult) -> Iterator[str]:
 
 
 def _telling(target: TargetResult) -> list[TraceRow]:
-    """The places that matter: a gate that is open needs no list of where no key stands."""
+    """The places that matter: a gate that is open needs no list of where no key stands, and
+    a client that is not there has no gate."""
+    if target.outcome is Outcome.ABSENT:
+        return []
     if target.credential != "open":
         return list(target.trace)
     return [row for row in target.trace if not (row.explains and row.verdict == "absent")]

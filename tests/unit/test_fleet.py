@@ -100,6 +100,12 @@ def test_away_is_neither_failed_nor_in_step(good: Path) -> None:
     assert exit_code(go(jobs("one", "away"), good), drift_is_3=False) == 4
 
 
+@pytest.mark.parametrize("name", ["away", "lost"])
+def test_a_host_that_says_nothing_has_a_next_command(good: Path, name: str) -> None:
+    (result,) = go(jobs(name), good)
+    assert result.step.endswith(f": fleetsync doctor {name}")
+
+
 def test_no_host_is_started_once_stopped(good: Path) -> None:
     results = go(jobs("one", "two", "three"), good, workers=1, stop_after=1)
     assert [result.host for result in results] == ["one"]

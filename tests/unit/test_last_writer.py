@@ -56,6 +56,10 @@ def test_another_generation_is_told_beside_the_catalogs() -> None:
     )
 
 
+def test_without_a_catalog_a_generation_is_compared_with_none() -> None:
+    assert told(*APPLIED, generation="").endswith(", generation 5434ec6882b2")
+
+
 def test_a_rollback_is_told_as_one() -> None:
     rolled_back = (("run", "run-3"), ("operator", "ada@desk"), ("undoes", "0123"))
     assert told(*rolled_back) == "last rolled back by ada@desk, run run-3"

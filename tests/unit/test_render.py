@@ -373,11 +373,24 @@ def test_an_interrupted_host_has_one_next_step_for_each_target() -> None:
 
 
 def test_other_writers_are_on_the_sheet() -> None:
-    row = replace(account(), last_writer="last applied by op")
-    lines = sheet(replace(in_step("one"), account=row, writers=("cc-switch",)))
-    assert (
-        "  writers last applied by op; used here and known to write such files: cc-switch" in lines
-    )
+    lines = sheet(replace(in_step("one"), account=account(), writers=("cc-switch",)))
+    assert "  writers used here and known to write such files: cc-switch" in lines
+
+
+def test_who_wrote_last_by_our_hand_is_told_once() -> None:
+    row = replace(account(), last="run=1", last_writer="last applied by op")
+    lines = sheet(replace(in_step("one"), account=row))
+    assert [line for line in lines if "last" in line] == [
+        f"  state   {row.state}; last applied by op"
+    ]
+
+
+def test_an_absent_client_has_no_list_of_places() -> None:
+    found = refused("one")
+    (target,) = found.targets
+    absent = replace(found, targets=(replace(target, outcome=Outcome.ABSENT),))
+    told = "\n".join(sheet(found)), "\n".join(sheet(absent))
+    assert ["looked for the credential" in text for text in told] == [True, False]
 
 
 def test_a_host_that_is_away_is_shown_as_the_inventory_knows_it() -> None:
