@@ -37,15 +37,18 @@ class Turns:
     """What the turns of a target were to be.
 
     `default` is its own default alias, whose turn is required; `asked` those that this
-    run was to try; `held` maps an alias to why its turns are held; `images` are the
-    aliases that an image turn was asked for; `untaken` says why no turn could be tried.
+    run was to try, `lacking` those among them that the target has not; `held` maps an
+    alias to why its turns are held; `images` are the aliases that an image turn was asked
+    for, `blind` those among them that take none; `untaken` says why no turn could be tried.
     """
 
     default: str
     every: tuple[str, ...]
     asked: Collection[str] = ()
+    lacking: tuple[str, ...] = ()
     held: tuple[tuple[str, str], ...] = ()
     images: Collection[str] = ()
+    blind: Collection[str] = ()
     untaken: str = ""
 
 
@@ -59,6 +62,10 @@ def ledger(target: TargetResult, *, applied: bool | None, turns: Turns) -> tuple
         _loader(target),
         _applied(target, applied),
         *(_turn(target, alias, turns) for alias in turns.every),
+        *(
+            GateRow(TURN, GateState.NOT_CHECKED, False, alias, "the target has no such alias")
+            for alias in turns.lacking
+        ),
         *(_image(target, alias, turns) for alias in turns.every if alias in turns.images),
         GateRow(SESSIONS, GateState.NOT_CHECKED, False, "", "a session keeps what it began with"),
     )
@@ -146,6 +153,9 @@ def _turn(target: TargetResult, alias: str, turns: Turns) -> GateRow:
 
 
 def _image(target: TargetResult, alias: str, turns: Turns) -> GateRow:
+    if alias in turns.blind:
+        told = "its input in the catalog has no image"
+        return GateRow(IMAGE, GateState.NOT_CHECKED, False, alias, told)
     rows = [row for row in target.turns if row.alias == alias and row.image]
     state, detail = _state(alias, rows, turns, asked=True, required=False)
     return GateRow(IMAGE, state, False, alias, detail)

@@ -111,12 +111,15 @@ class _Told:
     def ending(self, room: Room, rows: tuple[TurnRow, ...], untaken: str) -> TargetResult:
         turned = replace(self.result, turns=rows)
         aliases = self.plan.target.wish.aliases
+        every = tuple(alias.name for alias in aliases)
         turns = gates.Turns(
             default=self.default,
-            every=tuple(alias.name for alias in aliases),
+            every=every,
             asked=self.chosen,
+            lacking=tuple(name for name in room.order.aliases if name not in every),
             held=tuple((alias.name, alias.hold) for alias in aliases if alias.hold),
             images=self.chosen if room.order.image else (),
+            blind=tuple(alias.name for alias in aliases if "image" not in alias.input),
             untaken=untaken,
         )
         ledger = gates.ledger(turned, applied=self.applied, turns=turns)

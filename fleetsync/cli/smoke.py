@@ -42,8 +42,8 @@ def smoke(
     """Take the turns, show what they prove, keep a receipt. `offline` leaves out the
     proof of each host's key at the router, which else comes before its turns.
 
-    Raises UsageError for an alias that no host has, an image that is none, and where the
-    receipt cannot be kept.
+    Raises UsageError for an alias that no host has, an image that is none or that no alias
+    takes, and where the receipt cannot be kept.
     """
     turns = _turns(selection, wanted)
     jobs = jobs_of(selection, turns, offline=offline)
@@ -121,15 +121,22 @@ def jobs_of(
 
 
 def _turns(selection: Selection, wanted: Wanted) -> Turns:
-    aliases = tuple(dict.fromkeys((*selection.smoke, *wanted.aliases)))
-    known = {alias.name for _, wishes in selection.wishes for w in wishes for alias in w.aliases}
+    found = [alias for _, wishes in selection.wishes for wish in wishes for alias in wish.aliases]
+    known = {alias.name for alias in found}
     for name in wanted.aliases:
         if name not in known:
             raise UsageError(
                 f"no selected host has the alias {name!r}",
                 f"the selected hosts have {', '.join(sorted(known)) or 'none'}",
             )
-    return Turns(aliases, wanted.seconds, wanted.retries, *_image(wanted))
+    image, text = _image(wanted)
+    if image and not any("image" in alias.input for alias in found):
+        raise UsageError(
+            "no alias of the selected hosts takes an image",
+            'name one whose input in catalog.toml is ["text", "image"], or leave out --image',
+        )
+    aliases = tuple(dict.fromkeys((*selection.smoke, *wanted.aliases)))
+    return Turns(aliases, wanted.seconds, wanted.retries, image, text)
 
 
 def _image(wanted: Wanted) -> tuple[bytes, str]:

@@ -30,6 +30,13 @@ TURN = TurnRow(
     checks=(CheckRow("provider", "anvil", "unavailable", None), CheckRow("nonce", "x", "y", True)),
     warnings=("a stale pattern",),
 )
+PNG = b"\x89PNG\r\n\x1a\n..."
+SEEING = """
+[aliases."vision.ocr"]
+context_window = 32768
+max_output_tokens = 4096
+input = ["text", "image"]
+"""
 FAILED = replace(TURN, verdict=TurnVerdict.ROUTER, reason="HTTP 503")
 PROVED = (
     GateRow("credential", GateState.PASSED, True),
@@ -105,7 +112,9 @@ def test_drift_ends_with_3_and_away_with_4(bench: Bench) -> None:
 def test_its_options_reach_the_hosts(bench: Bench, tmp_path: Path) -> None:
     bench.fleet.set(Step.SMOKE, smoked("one", TURN))
     picture = tmp_path / "x.png"
-    picture.write_bytes(b"\x89PNG\r\n\x1a\n...")
+    picture.write_bytes(PNG)
+    catalog = tmp_path / "inventory" / "catalog.toml"
+    catalog.write_text(catalog.read_text() + SEEING)
     bench.run(
         "smoke", "one", "--alias", "llm.primary", "--image", str(picture), "--expect", "TOTAL",
         "--turn-timeout", "30", "--retries", "2",
@@ -134,6 +143,16 @@ def test_what_makes_no_sense_is_refused_before_any_host(
     assert ended.code == 2
     assert told in ended.err
     assert bench.fleet.ran == []
+
+
+def test_an_image_that_no_alias_takes_is_refused_before_any_host(
+    bench: Bench, tmp_path: Path
+) -> None:
+    picture = tmp_path / "x.png"
+    picture.write_bytes(PNG)
+    ended = bench.run("smoke", "--image", str(picture), "--expect", "x")
+    assert (ended.code, bench.fleet.ran) == (2, [])
+    assert "no alias of the selected hosts takes an image" in ended.err
 
 
 def test_apply_with_smoke_takes_turns_where_the_wish_now_holds(bench: Bench) -> None:

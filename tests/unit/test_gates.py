@@ -136,3 +136,13 @@ def test_all_targets_are_verified_only_when_every_required_gate_is_settled() -> 
 def test_open_gates_names_what_is_left() -> None:
     host = _host(replace(GOOD, credential="closed", turns=()))
     assert [row.gate for row in open_gates(host.targets[0])] == [gates.CREDENTIAL, gates.TURN]
+
+
+def test_an_alias_that_the_target_lacks_is_listed_as_not_checked() -> None:
+    states = _states(GOOD, replace(TURNS, lacking=("vision.ocr",)))
+    assert states["turn (new session) vision.ocr"] is GateState.NOT_CHECKED
+
+
+def test_an_image_is_not_checked_with_an_alias_that_takes_none() -> None:
+    states = _states(GOOD, replace(TURNS, images=("llm.primary",), blind=("llm.primary",)))
+    assert states["image turn llm.primary"] is GateState.NOT_CHECKED
