@@ -114,6 +114,8 @@ def _refused(status: str) -> tuple[RouterVerdict, str]:
             return RouterVerdict.REJECTED, status
         case "429":
             return RouterVerdict.UNREACHABLE, f"router error {status}"
+        case "":
+            return RouterVerdict.NOT_A_ROUTER, "an answer without a status"
         case "echo":
             return RouterVerdict.NOT_A_ROUTER, "its answer holds the key"
     match status[:1]:

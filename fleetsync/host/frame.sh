@@ -1,6 +1,7 @@
 # Frame of every script: a known environment, then BEGIN, the calls, END.
-# No variable and no function of ours (the calls may hold a key) is for other programs to see.
-set +a
+# No variable and no function of ours (the calls may hold a key) is for other programs to see,
+# and no trace of them for anybody: where a start-up file wants one, it may go to our answer.
+set +a +x +v
 # fs_say TAG FIELD...: one record; fields are joined by tabs and hold no line end.
 fs_say() {
     fs_line=$1

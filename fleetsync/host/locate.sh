@@ -227,13 +227,6 @@ fs_works() {
     *) return 1 ;;
     esac >/dev/null
 }
-# fs_bare COMMAND...: an asker or reader of ours, without what the account's environment may
-# hold to make it write files, follow a proxy, or send a key where no certificate is good.
-fs_bare() (
-    unset NODE_OPTIONS NODE_USE_ENV_PROXY NODE_COMPILE_CACHE NODE_V8_COVERAGE NODE_DEBUG \
-        NODE_TLS_REJECT_UNAUTHORIZED SSLKEYLOGFILE
-    exec "$@"
-)
 # fs_which NAME DIRECTORY: fs_hit, from DIRECTORY (version managers put an interpreter
 # beside the programs that need it), the login shell's PATH, which the user's own start has,
 # the session's PATH, the known places. A path stands for itself.

@@ -11,12 +11,22 @@ fs_find_parser() {
         return 1
     fi
 }
+# fs_bare COMMAND...: an asker or reader of ours, without what the account's environment may
+# hold to make it write files, follow a proxy, or send a key where no certificate is good.
+fs_bare() {
+    (
+        unset NODE_OPTIONS NODE_USE_ENV_PROXY NODE_COMPILE_CACHE NODE_V8_COVERAGE NODE_DEBUG \
+            NODE_TLS_REJECT_UNAUTHORIZED SSLKEYLOGFILE
+        exec "$@"
+    )
+}
 # fs_parse KEYS: as fs_json, by what fs_find_parser found.
 fs_parse() {
+    export FS_KEYS="$1"
     case $fs_parser in
     awk) fs_json "$1" ;;
-    python3) FS_KEYS=$1 "$fs_reader" -I -B -c "$fs_parse_python3" ;;
-    node) (unset NODE_OPTIONS && FS_KEYS=$1 "$fs_reader" -e "$fs_parse_node") ;;
+    python3) fs_bare "$fs_reader" -I -B -c "$fs_parse_python3" ;;
+    node) fs_bare "$fs_reader" -e "$fs_parse_node" ;;
     esac
 }
 # Both take bytes for characters, so that what is no escape comes through as it is.

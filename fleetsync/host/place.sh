@@ -24,6 +24,9 @@ fs_show_environment() {
     fs_shown=$fs_newline$(tr '\0' '\n' <"$1/environ")$fs_newline
     case $fs_shown in
     *"${fs_newline}FLEETSYNC_RUN="*) return 1 ;;
+    *"${fs_newline}HOME=$HOME$fs_newline"*) ;;
+    # Of another home, though of the same account: it reads other files.
+    *"${fs_newline}HOME="*) return 1 ;;
     esac
 }
 # fs_running NUMBER TITLE NAME: a variable that is no secret, as our own running program of
@@ -104,7 +107,11 @@ fs_judge_reference() {
     esac
     case $fs_refers in
     '' | [0-9]* | *[!A-Za-z0-9_]*) fs_judge_text ;;
-    *) fs_rule reference "$fs_refers" ;;
+    *)
+        fs_rule reference ''
+        # In JSON a client may read it; elsewhere it may well be a key that begins so.
+        [ "$fs_form" != json ] || fs_detail=$fs_refers
+        ;;
     esac
 }
 fs_judge_text() {
@@ -166,7 +173,13 @@ fs_judge_file() {
     case $fs_form in
     span) fs_judge_span ;;
     json) fs_judge_json ;;
-    dotenv) fs_assigned <"$fs_real" && fs_judge ;;
+    dotenv)
+        fs_value=$(tr '\000' '\001' <"$fs_real" | fs_assigned)
+        case $fs_value in
+        =*) fs_value=${fs_value#=} && fs_judge ;;
+        '!'*) fs_rule malformed "${fs_value#!}" ;;
+        esac
+        ;;
     file)
         fs_value=$(tr '\000' '\001' <"$fs_real")
         fs_value=${fs_value%"$fs_return"} && fs_judge
@@ -204,31 +217,67 @@ fs_judge_json() {
     *) fs_rule unknown "the host's $fs_parser could not read it" ;;
     esac
 }
-# The last assignment to fs_key in standard input, read as dotenv readers do.
+# The last assignment to fs_key in standard input: `=` and its value; or `!` and why the
+# readers of such files, which differ, do not take one and the same value from it.
 fs_assigned() {
-    fs_last='' fs_had=1
+    fs_last='' fs_quote=
     while IFS= read -r fs_line || [ -n "$fs_line" ]; do
         fs_line=${fs_line%"$fs_return"}
-        fs_line=${fs_line#"${fs_line%%[! 	]*}"}
-        case $fs_line in
-        'export '*) fs_line=${fs_line#export } ;;
-        esac
-        case $fs_line in
-        "$fs_key="* | "$fs_key "*=*) fs_last=${fs_line#*=} fs_had=0 ;;
-        esac
+        if [ -z "$fs_quote" ]; then
+            fs_assign
+        else
+            case $fs_line in
+            *"$fs_key"*=*) fs_last='!stands after a quote that is not closed on its line' ;;
+            esac
+            case $fs_line in
+            *"$fs_quote"*) fs_quote= ;;
+            esac
+        fi
     done
-    fs_value=$fs_last
-    [ "$fs_had" = 0 ] && fs_unquote
+    fs_put "$fs_last"
 }
-fs_unquote() {
-    fs_value=${fs_value#"${fs_value%%[! 	]*}"}
+# One line: it may be the assignment, and it may leave a quote open.
+fs_assign() {
+    fs_line=${fs_line#"${fs_line%%[! 	]*}"}
+    case $fs_line in
+    'export '* | 'export	'*) fs_line=${fs_line#export} ;;
+    esac
+    fs_line=${fs_line#"${fs_line%%[! 	]*}"}
+    case $fs_line in
+    [A-Za-z_]*=*) ;;
+    *) return ;;
+    esac
+    fs_name=${fs_line%%=*} && fs_name=${fs_name%"${fs_name##*[! 	]}"}
+    fs_value=${fs_line#*=} && fs_value=${fs_value#"${fs_value%%[! 	]*}"}
+    [ "$fs_name" != "$fs_key" ] || fs_unquote
     case $fs_value in
-    \"*\"*) fs_value=${fs_value#\"} && fs_value=${fs_value%%\"*} ;;
-    \'*\'*) fs_value=${fs_value#\'} && fs_value=${fs_value%%\'*} ;;
+    \"*\"* | \'*\'*) ;;
+    \"*) fs_quote='"' ;;
+    \'*) fs_quote="'" ;;
+    esac
+}
+# What fs_value stands for, in fs_last.
+fs_unquote() {
+    fs_after=
+    case $fs_value in
+    \"*\"*) fs_last=${fs_value#\"} && fs_after=${fs_last#*\"} && fs_last="=${fs_last%%\"*}" ;;
+    \'*\'*) fs_last=${fs_value#\'} && fs_after=${fs_last#*\'} && fs_last="=${fs_last%%\'*}" ;;
     *)
-        fs_value=${fs_value%%[ 	]#*}
-        fs_value=${fs_value%"${fs_value##*[! 	]}"}
+        fs_last="=${fs_value%%[ 	]#*}"
+        fs_last=${fs_last%"${fs_last##*[! 	]}"}
+        case $fs_last in
+        *'#'*) fs_last='!holds a # outside of quotes' ;;
+        '=`'*) fs_last='!holds a quote' ;;
+        esac
         ;;
+    esac
+    case $fs_last in
+    *\\*) fs_last='!holds a backslash' ;;
+    '=${'*'}') ;;
+    *'${'*'}'*) fs_last='!holds a reference inside other text' ;;
+    esac
+    case ${fs_after%%#*} in
+    *[!\ \	]*) fs_last='!holds something after its quotes' ;;
     esac
 }
 # The first line of standard input that speaks of fs_key and is no comment.

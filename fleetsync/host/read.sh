@@ -46,6 +46,11 @@ fs_tell_lacking() {
     done
     [ -n "$fs_stat_form" ] || fs_lacking="$fs_lacking stat"
     [ -n "$fs_hasher" ] || fs_lacking="$fs_lacking sha256sum"
+    # Without a print of its own such a shell would show a key in the process list.
+    case $(command -v printf):$(command -v print) in
+    /*:print) ;;
+    /*) fs_lacking="$fs_lacking printf" ;;
+    esac
     [ -z "$fs_lacking" ] || fs_say lacks "$fs_lacking"
 }
 # fs_account FIELD: one field of our passwd entry: 6 is the home, 7 the login shell.

@@ -23,7 +23,6 @@ fs_find_asker() {
 # The answer with how the program ended, in curl's numbers. Only a list that does not hold
 # the key itself leaves the host.
 fs_ask_router() {
-    unset NODE_OPTIONS NODE_USE_ENV_PROXY NODE_COMPILE_CACHE
     fs_name_proxies
     fs_reply=$({ "fs_ask_$fs_engine" && echo " 0." || echo " $?."; } | head -c "$((fs_most + 64))")
     [ "${#fs_reply}" -lt "$((fs_most + 64))" ] || fs_reply=' 63.'
@@ -31,8 +30,14 @@ fs_ask_router() {
     fs_ended=${fs_last##* } && fs_ended=${fs_ended%.}
     fs_code=${fs_last% *}
     fs_reply=${fs_reply%"$fs_newline"*}
-    case $fs_code$fs_reply in
-    200*"$fs_judged"*) fs_code=echo ;;
+    # These two are told, and a program that only poses as curl may print the key for them.
+    case $fs_ended in
+    '' | *[!0-9]* | ????*) fs_ended=63 ;;
+    esac
+    case $fs_code:$fs_reply in
+    200:*"$fs_judged"*) fs_code=echo ;;
+    [0-9][0-9][0-9]:*) ;;
+    *) fs_code= ;;
     esac
     fs_say reply "$fs_ended" "$fs_code" "$fs_proxies"
     [ "$fs_code$fs_ended" != 2000 ] || fs_raw fs_put "$fs_reply"
@@ -56,14 +61,14 @@ fs_ask_curl() {
         printf '"\nheader = "Authorization: Bearer '
         fs_curl_word "$fs_judged"
         printf '"\n'
-    } | "$fs_program" -q -K - -g -s --noproxy '*' --proto =http,https --max-time "$fs_allowed" \
+    } | fs_bare "$fs_program" -q -K - -g -s --noproxy '*' --proto =http,https --max-time "$fs_allowed" \
         --max-filesize "$fs_most" -A fleetsync -H 'Accept: application/json' -w '\n%{http_code}'
 }
 fs_curl_word() {
     fs_put "$1" | sed 's/[\\"]/\\&/g'
 }
 fs_ask_python3() {
-    fs_tell_asker | "$fs_program" -I -B -c '
+    fs_tell_asker | fs_bare "$fs_program" -I -B -c '
 import http.client, signal, socket, ssl, sys
 from urllib.parse import urlsplit
 url, key, seconds, most = sys.stdin.read().splitlines()
@@ -93,7 +98,7 @@ if answer.length:
 sys.stdout.buffer.write(body + b"\n%d" % answer.status)'
 }
 fs_ask_node() {
-    fs_tell_asker | "$fs_program" -e '
+    fs_tell_asker | fs_bare "$fs_program" -e '
 const [url, key, seconds, most] = require("fs").readFileSync(0, "utf8").split("\n");
 setTimeout(() => process.exit(28), seconds * 1000);
 const exits = {ENOTFOUND: 6, EAI_AGAIN: 6, ECONNRESET: 56, EPIPE: 56};

@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from fleetsync.errors import HostUnusable
 from fleetsync.facts import Place, PlaceFact, PlaceKind, Verdict
-from fleetsync.probe import Salts
+from fleetsync.probe import Salts, ask
+from fleetsync.remote import Reader
+from tests.integration.faults.host import ShellRemote
 from tests.unit.host_read import SALTS, SHELLS, Host
 
 KEY = "ROUTER_API_KEY"
@@ -167,8 +170,9 @@ def test_a_key_that_others_can_reach_counts_and_says_so(
     [
         ("KEY=sk-1", "sk-1"), ("export KEY=sk-1", "sk-1"), ("  KEY = sk-1  ", "sk-1"),
         ("KEY='sk-1'", "sk-1"), ('KEY="sk-1" # mine', "sk-1"), ("KEY=sk-1 # mine", "sk-1"),
-        ("KEY=sk#1", "sk#1"), ("KEY=sk-1\r", "sk-1"), ("KEY=old\nKEY=sk-1", "sk-1"),
-        ("KEY=sk=1==", "sk=1=="),
+        ("KEY='sk#1'", "sk#1"), ("KEY=sk-1\r", "sk-1"), ("KEY=old\nKEY=sk-1", "sk-1"),
+        ("KEY=sk=1==", "sk=1=="), ("export \tKEY\t=sk-1", "sk-1"), ("KEY=sk-1\nKEY x=2", "sk-1"),
+        ("KEY='sk-$1'#mine", "sk-$1"), ("A='it'\nKEY=sk-1\nB=don't", "sk-1"),
     ],
 )
 def test_an_assignment_is_read_as_dotenv_readers_do(
@@ -180,8 +184,35 @@ def test_an_assignment_is_read_as_dotenv_readers_do(
 
 
 def test_assignments_are_read_alike_in_every_shell(host: Host) -> None:
-    host.write(".env", "A=1\n\n  export KEY = 'sk-\\1' # x\nB=2")
-    assert host.place(PlaceKind.DOTENV, "~/.env", "KEY").fingerprint == fingerprint("sk-\\1")
+    host.write(".env", "A=1\n\n  export KEY = 'sk#1' # x\nB=2")
+    assert host.place(PlaceKind.DOTENV, "~/.env", "KEY").fingerprint == fingerprint("sk#1")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('KEY="sk-\\n1"', "holds a backslash"), ("KEY=sk\\1", "holds a backslash"),
+        ('KEY="sk-1"x', "holds something after its quotes"),
+        ("KEY=sk#1", "holds a # outside of quotes"), ("KEY=`sk-1`", "holds a quote"),
+        ("KEY=sk-${A}", "holds a reference inside other text"),
+        ("KEY=sk-1\0", "holds a line end, a control or a non-ASCII character"),
+        ('A="one\nKEY=sk-1\n"', "stands after a quote that is not closed on its line"),
+    ],
+)
+def test_what_readers_of_such_files_take_differently_is_no_key(
+    host: Host, text: str, why: str
+) -> None:
+    host.write(".env", f"{text}\n")
+    assert host.place(PlaceKind.DOTENV, "~/.env", "KEY") == PlaceFact(Verdict.MALFORMED, "", why)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(PlaceKind.DOTENV, "KEY"), (PlaceKind.FILE, "")])
+def test_what_may_be_a_key_that_begins_with_a_dollar_stays(
+    tmp_path: Path, kind: PlaceKind, name: str
+) -> None:
+    host = Host(tmp_path)
+    host.write("held", "KEY=$ecret99" if name else "$ecret99")
+    assert host.place(kind, "~/held", name) == PlaceFact(Verdict.REFERENCE)
 
 
 def test_a_file_without_the_assignment_is_absent(host: Host) -> None:
@@ -299,6 +330,23 @@ def test_no_value_ever_leaves_the_host_or_shows_in_the_process_list(host: Host) 
         for value in CANARIES:
             host.ask(*_plant(host, value))
     assert (CANARY.encode() in host.said, CANARY.encode() in seen) == (False, False)
+
+
+def test_a_trace_that_a_start_up_file_wants_is_not_in_the_answer(tmp_path: Path) -> None:
+    host = Host(tmp_path, "bash", environment={"SHELLOPTS": "xtrace", "BASH_XTRACEFD": "1"})
+    answers = host.ask(*_plant(host, CANARIES[2]))[1]
+    assert Verdict.RESOLVES in {f.verdict for f in answers.values() if isinstance(f, PlaceFact)}
+    assert CANARY.encode() not in host.said
+
+
+def test_a_shell_that_would_show_a_key_in_the_process_list_is_not_used(tmp_path: Path) -> None:
+    host = Host(tmp_path, "bash")
+    remote = ShellRemote(
+        host.tools / "sh", "/usr/bin:/bin", host.home,
+        replaced=(('eval "$fs_define_put"\n', 'enable -n printf\neval "$fs_define_put"\n'),),
+    )
+    with pytest.raises(HostUnusable, match="no printf"):
+        ask(Reader(remote), [Place(PlaceKind.SESSION, "", KEY)], SALTS)
 
 
 def test_the_canaries_are_really_looked_at(tmp_path: Path) -> None:

@@ -246,6 +246,33 @@ def test_the_host_keeps_no_file_of_it(host: Host, router: str) -> None:
     assert sorted(host.home.rglob("*")) == before
 
 
+def test_no_asker_makes_a_file_that_the_accounts_environment_wants(
+    host: Host, router: str, tmp_path: Path
+) -> None:
+    wanted = tmp_path / "wanted"
+    host.remote.environment |= {
+        "NODE_V8_COVERAGE": str(wanted), "NODE_COMPILE_CACHE": str(wanted),
+        "SSLKEYLOGFILE": str(wanted / "keys"), "NODE_OPTIONS": "--cpu-prof",
+    }
+    assert host.verdict(f"{router}/200")[0] is RouterVerdict.ACCEPTED
+    assert not wanted.exists()
+
+
+@pytest.mark.parametrize("end", ["", "; kill -s KILL $$"])
+def test_what_poses_as_curl_tells_nothing_of_the_key(tmp_path: Path, router: str, end: str) -> None:
+    host = Host(tmp_path, asker="curl")
+    host.plant("hunter2")
+    curl = tmp_path / "tools/curl"
+    curl.write_text(
+        '#!/bin/sh\n[ "$2" = -V ] && exit\nprintf "x\\n%s" '
+        f"\"$(sed -n 's/.*Bearer \\(.*\\)\"/\\1/p')\"{end}\n"
+    )
+    curl.chmod(0o755)
+    row = host.prove(f"{router}/200")
+    assert row.verdict is not RouterVerdict.NOT_CHECKED
+    assert "hunter2" not in repr(row)
+
+
 def test_a_quote_and_a_backslash_are_escaped_for_curl(tmp_path: Path, router: str) -> None:
     host = Host(tmp_path, asker="curl")
     host.remote.prelude = "fs_judge_place() { fs_judged='a\"b\\c$d'; fs_verdict=resolves; }"
