@@ -171,7 +171,7 @@ class ScratchFile:
     a copy of the catalog file `source` as it would be after the planned edit."""
 
     name: str
-    content: bytes = b""
+    content: bytes = field(default=b"", repr=False)
     source: str = ""
 
 

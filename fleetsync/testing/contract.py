@@ -15,7 +15,6 @@ import itertools
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import Final, TypeAlias
 
 from fleetsync import diff
@@ -28,9 +27,15 @@ from fleetsync.plan import Plan, plans
 from fleetsync.probe import Salts, ask
 from fleetsync.registry import fits
 from fleetsync.remote import Reader
+from fleetsync.testing.commands import bounded, inside, require
 from fleetsync.testing.edits import content_of, document_of, leaves
 from fleetsync.testing.hostile import BROKEN, CANARY, ODD, endings, odd_files
 from fleetsync.testing.local import MemoryRemote
+from fleetsync.testing.optional import (
+    a_new_key_has_a_place_or_lines,
+    a_turn_is_bounded_and_private,
+    a_turn_is_not_believed_blindly,
+)
 from fleetsync.testing.sample import ContractError, Sample, answered, full, rounds
 
 __all__ = ["RULES", "ContractError", "Rule", "Sample", "survives"]
@@ -41,13 +46,12 @@ MOST_SECONDS: Final = 300
 """A loader that takes longer holds up a whole fleet."""
 _HIDDEN: Final = "hidden-below"
 """Stands inside what should be a number, and looks like no key."""
-LARGEST_OUTPUT: Final = 16 * 1024 * 1024
 
 
 def a_name_that_fleet_toml_can_hold(adapter: Adapter, sample: Sample) -> None:
     """`name` is a word for a table, and the wish is for it."""
-    _require(fits(adapter.name), f"{adapter.name!r} cannot be a client's name in fleet.toml")
-    _require(
+    require(fits(adapter.name), f"{adapter.name!r} cannot be a client's name in fleet.toml")
+    require(
         sample.wish.client == adapter.name,
         f"the sample's wish is for {sample.wish.client}, not for {adapter.name}",
     )
@@ -61,7 +65,7 @@ def questions_only_read_and_end(adapter: Adapter, sample: Sample) -> None:
     for host in (sample, sample.bare()):
         asked = rounds(adapter, host)
         for before, after in () if host.variables else itertools.pairwise(asked):
-            _require(before <= after, f"a later round no longer asks {_told(before - after)}")
+            require(before <= after, f"a later round no longer asks {_told(before - after)}")
         _askable(asked[-1])
         _unambiguous(asked[-1])
 
@@ -79,58 +83,58 @@ def _askable(questions: frozenset[Question]) -> None:
 def _unambiguous(questions: frozenset[Question]) -> None:
     patterns = sorted(question.pattern for question in questions if isinstance(question, Read))
     twice = {one for one, other in itertools.pairwise(patterns) if one == other}
-    _require(not twice, f"asked twice, and differently: {', '.join(sorted(twice))}")
+    require(not twice, f"asked twice, and differently: {', '.join(sorted(twice))}")
 
 
 def the_same_facts_give_the_same_answers(adapter: Adapter, sample: Sample) -> None:
     """No method keeps anything, or depends on when it is called."""
     facts = answered(adapter, sample)
-    _require(
+    require(
         adapter.questions(sample.wish, facts) == adapter.questions(sample.wish, facts),
         "the same facts give other questions",
     )
     first, second = plans(adapter, sample.wish, facts), plans(adapter, sample.wish, facts)
-    _require(first == second, "the same facts give another plan")
+    require(first == second, "the same facts give another plan")
     for plan in first:
         same = adapter.loaders(plan.target, plan.planned)
-        _require(same == adapter.loaders(plan.target, plan.planned), "another loader command")
+        require(same == adapter.loaders(plan.target, plan.planned), "another loader command")
 
 
 def targets_are_told_apart(adapter: Adapter, sample: Sample) -> None:
     """Each target is of this client and wish, has a name of its own and its files by role."""
     found = [plan.target for plan in _drifting(adapter, sample)]
     names = [target.name for target in found]
-    _require(len(set(names)) == len(names), f"two targets have one name: {names}")
+    require(len(set(names)) == len(names), f"two targets have one name: {names}")
     for target in found:
-        _require(target.client == adapter.name, f"{target.name} is of the client {target.client}")
-        _require(target.wish == sample.wish, f"{target.name} has another wish")
-        _require(not target.absent, f"{target.name} is absent: {target.absent}")
-        _require(target.credential.opens, f"{target.name}: {target.credential.cause}")
-        _require(bool(target.credential.trace), f"{target.name} tells of no place for its key")
-        _require(bool(target.installations), f"{target.name} has no installation")
+        require(target.client == adapter.name, f"{target.name} is of the client {target.client}")
+        require(target.wish == sample.wish, f"{target.name} has another wish")
+        require(not target.absent, f"{target.name} is absent: {target.absent}")
+        require(target.credential.opens, f"{target.name}: {target.credential.cause}")
+        require(bool(target.credential.trace), f"{target.name} tells of no place for its key")
+        require(bool(target.installations), f"{target.name} has no installation")
 
 
 def an_absent_client_is_said(adapter: Adapter, sample: Sample) -> None:
     """With nothing there every target says why it counts as not installed."""
     found = plans(adapter, sample.wish, answered(adapter, sample.bare()))
-    _require(bool(found), "a host without the client has no target, so nothing would be reported")
+    require(bool(found), "a host without the client has no target, so nothing would be reported")
     for plan in found:
-        _require(plan.outcome is Outcome.ABSENT, f"it is {plan.outcome.value}, not absent")
+        require(plan.outcome is Outcome.ABSENT, f"it is {plan.outcome.value}, not absent")
 
 
 def a_closed_gate_still_plans(adapter: Adapter, sample: Sample) -> None:
     """Without its key a target is refused with cause, step and places, and drift is shown."""
     opened = {plan.target.name: plan for plan in _drifting(adapter, sample)}
     closed = plans(adapter, sample.wish, answered(adapter, sample.without_key()))
-    _require(len(closed) == len(opened), "without a key there are other targets")
+    require(len(closed) == len(opened), "without a key there are other targets")
     for plan in closed:
         credential = plan.target.credential
-        _require(not credential.opens, f"{plan.target.name} opens its gate without a key")
-        _require(bool(credential.step), f"{plan.target.name} does not say what to do")
-        _require(bool(credential.trace), f"{plan.target.name} tells of no place it looked at")
-        _require(plan.outcome is Outcome.REFUSED, f"{plan.target.name} is not refused")
+        require(not credential.opens, f"{plan.target.name} opens its gate without a key")
+        require(bool(credential.step), f"{plan.target.name} does not say what to do")
+        require(bool(credential.trace), f"{plan.target.name} tells of no place it looked at")
+        require(plan.outcome is Outcome.REFUSED, f"{plan.target.name} is not refused")
         same = plan.planned.changes == opened[plan.target.name].planned.changes
-        _require(same, f"{plan.target.name} shows other changes without a key")
+        require(same, f"{plan.target.name} shows other changes without a key")
 
 
 def what_cannot_be_read_is_refused(adapter: Adapter, sample: Sample) -> None:
@@ -139,11 +143,11 @@ def what_cannot_be_read_is_refused(adapter: Adapter, sample: Sample) -> None:
         for content in BROKEN:
             refused = _refused(adapter, sample.with_file(path, content), path)
             told = any(path in reason and "line" in reason for reason in refused)
-            _require(told, f"{path} with {content!r} is refused without name or line: {refused}")
+            require(told, f"{path} with {content!r} is refused without name or line: {refused}")
         for odd in odd_files(path):
             refused = _refused(adapter, sample.with_file(path, odd), path)
             told = any(path in reason for reason in refused)
-            _require(told, f"{path} as {odd.kind.value} is refused without its name: {refused}")
+            require(told, f"{path} as {odd.kind.value} is refused without its name: {refused}")
 
 
 def what_holds_nothing_expected_is_not_filled(adapter: Adapter, sample: Sample) -> None:
@@ -176,12 +180,12 @@ def a_plan_is_sound(adapter: Adapter, sample: Sample) -> None:
 def _sound(plan: Plan) -> None:
     for edit in plan.planned.edits:
         before = content_of(edit)
-        _require(
+        require(
             apply_splices(before, edit.splices) == edit.after.reveal(),
             f"the splices of {edit.file.path} do not give its outcome",
         )
-        _require(bool(edit.splices), f"{edit.file.path} is edited and stays the same")
-        _require(
+        require(bool(edit.splices), f"{edit.file.path} is edited and stays the same")
+        require(
             edit.file in plan.target.files.values(),
             f"{edit.file.path} is edited and no file of the target",
         )
@@ -198,18 +202,18 @@ def a_plan_changes_what_it_names(adapter: Adapter, sample: Sample) -> None:
             after = leaves(document_of(edit, edit.after.reveal()).root)
             for path, _ in before ^ after:
                 told = f"{edit.file.path}: {'.'.join(path)} changes and no change names it"
-                _require(bool(keys & set(path)), told)
+                require(bool(keys & set(path)), told)
 
 
 def _named(planned: Planned, sample: Sample) -> None:
     files = {edit.file.path for edit in planned.edits}
     for change in planned.changes:
         told = f"{change.subject} {change.key}"
-        _require(change.key.partition(".")[0] in sample.managed, f"{told} is not a managed key")
-        _require(change.before != change.after, f"{told} does not change")
-        _require(change.file in files, f"{told}: {change.file} is not edited")
+        require(change.key.partition(".")[0] in sample.managed, f"{told} is not a managed key")
+        require(change.before != change.after, f"{told} does not change")
+        require(change.file in files, f"{told}: {change.file} is not edited")
     silent = files - {change.file for change in planned.changes}
-    _require(not silent, f"edited without a change that tells it: {', '.join(sorted(silent))}")
+    require(not silent, f"edited without a change that tells it: {', '.join(sorted(silent))}")
 
 
 def a_plan_of_its_outcome_is_empty(adapter: Adapter, sample: Sample) -> None:
@@ -220,7 +224,7 @@ def a_plan_of_its_outcome_is_empty(adapter: Adapter, sample: Sample) -> None:
             host = host.with_file(edit.file.path, edit.after.reveal())
     for plan in plans(adapter, host.wish, answered(adapter, host)):
         outcome = plan.outcome.value
-        _require(plan.outcome is Outcome.IN_STEP, f"after its plan {plan.target.name} is {outcome}")
+        require(plan.outcome is Outcome.IN_STEP, f"after its plan {plan.target.name} is {outcome}")
 
 
 def secrets_do_not_show(adapter: Adapter, sample: Sample) -> None:
@@ -228,7 +232,7 @@ def secrets_do_not_show(adapter: Adapter, sample: Sample) -> None:
     held = [(full(path), one) for path, one in sample.files.items() if isinstance(one, bytes)]
     for secret in sample.secrets:
         planted = any(secret.encode() in content for _, content in held)
-        _require(planted, "a secret of the sample stands in none of its files")
+        require(planted, "a secret of the sample stands in none of its files")
     _silent(adapter, sample)
     for path, content in held:
         for at in range(1, len(content), max(1, len(content) // 16)):
@@ -241,14 +245,14 @@ def _silent(adapter: Adapter, host: Sample) -> None:
         said += repr(adapter.loaders(plan.target, plan.planned))
         said += repr(diff.diffs(plan.planned, host.wish.known))
         for secret in host.secrets:
-            _require(secret not in said, f"{plan.target.name} shows a secret of the host's files")
+            require(secret not in said, f"{plan.target.name} shows a secret of the host's files")
 
 
 def nested_values_do_not_show(adapter: Adapter, sample: Sample) -> None:
     """Where a managed value should be and a whole structure stands, none of it is shown."""
     for plan in _drifting(adapter, sample):
         for edit in plan.planned.edits:
-            _require(bool(edit.managed), f"{edit.file.path} has no managed path to show")
+            require(bool(edit.managed), f"{edit.file.path} has no managed path to show")
             found = document_of(edit, content_of(edit))
             for path in edit.managed:
                 made = found.edit([Set(path, {"inner": _HIDDEN})]).data
@@ -261,36 +265,18 @@ def loader_commands_are_bounded_and_private(adapter: Adapter, sample: Sample) ->
     for plan in _drifting(adapter, sample):
         commands = adapter.loaders(plan.target, plan.planned)
         least = len(plan.target.installations)
-        _require(len(commands) >= least, "an installation is not asked about the candidate")
+        require(len(commands) >= least, "an installation is not asked about the candidate")
         for command in commands:
-            _bounded(command)
+            bounded(command, MOST_SECONDS)
             _private(command, plan.target, sample)
-
-
-def _bounded(command: Command) -> None:
-    told = " ".join(command.argv)
-    _require(bool(command.argv) and command.argv[0].startswith(("/", SCRATCH)),
-             f"its program is not named by its path: {told}")
-    _require(0 < command.seconds <= MOST_SECONDS, f"{command.seconds} seconds for {told}")
-    _require(0 < command.cap <= LARGEST_OUTPUT, f"{command.cap} bytes of output for {told}")
-    _require(bool(command.stdin) == bool(command.until), f"stdin and until go together: {told}")
 
 
 def _private(command: Command, target: Target, sample: Sample) -> None:
     told = " ".join(command.argv)
-    names = [name for name, _ in command.env]
-    _require(len(set(names)) == len(names), f"a variable is given twice: {told}")
     home = dict(command.env).get("HOME", "")
     apart = home.startswith(SCRATCH) or any(word in command.argv for word in sample.at_home)
-    _require(apart, f"HOME is {home or 'not set'}, not {SCRATCH}: {told}")
-    paths = {one.path for one in target.files.values()}
-    for file in command.files:
-        inside = PurePosixPath(file.name)
-        _require(
-            bool(inside.parts) and not inside.is_absolute() and ".." not in inside.parts,
-            f"{file.name} is no name inside the scratch directory",
-        )
-        _require(not file.source or file.source in paths, f"{file.source} is no file of the target")
+    require(apart, f"HOME is {home or 'not set'}, not {SCRATCH}: {told}")
+    inside(command, target)
 
 
 def a_loader_is_not_believed_blindly(adapter: Adapter, sample: Sample) -> None:
@@ -299,9 +285,9 @@ def a_loader_is_not_believed_blindly(adapter: Adapter, sample: Sample) -> None:
         number = len(adapter.loaders(plan.target, plan.planned))
         for done in endings(sample.nearly):
             found = adapter.loaded(plan.target, plan.planned, (done,) * number)
-            _require(not found.agrees, f"its loader agrees by {done}")
-            _require(bool(found.reason), f"it does not say why it disagrees with {done}")
-            _require(CANARY not in repr(found), "it repeats what the client printed")
+            require(not found.agrees, f"its loader agrees by {done}")
+            require(bool(found.reason), f"it does not say why it disagrees with {done}")
+            require(CANARY not in repr(found), "it repeats what the client printed")
 
 
 def what_travels_is_picklable(adapter: Adapter, sample: Sample) -> None:
@@ -314,7 +300,7 @@ def what_travels_is_picklable(adapter: Adapter, sample: Sample) -> None:
             sample.wish, target.installations, target.credential, target.refusals, target.notes,
             dict(target.context), planned.changes, planned.notes, planned.refusals, loaded,
         ):
-            _require(_travels(one), f"{plan.target.name}: {one!r} does not travel")
+            require(_travels(one), f"{plan.target.name}: {one!r} does not travel")
 
 
 def _travels(one: object) -> bool:
@@ -341,15 +327,13 @@ RULES: Final[tuple[Rule, ...]] = (
     loader_commands_are_bounded_and_private,
     a_loader_is_not_believed_blindly,
     what_travels_is_picklable,
+    a_new_key_has_a_place_or_lines,
+    a_turn_is_bounded_and_private,
+    a_turn_is_not_believed_blindly,
 )
 
 
 # --- what the rules share ----------------------------------------------------------
-
-
-def _require(holds: bool, told: str) -> None:
-    if not holds:
-        raise ContractError(told)
 
 
 def _told(questions: frozenset[Question]) -> str:
@@ -361,11 +345,11 @@ def _drifting(adapter: Adapter, sample: Sample) -> tuple[Plan, ...]:
     found = plans(adapter, sample.wish, answered(adapter, sample))
     for plan in found:
         why = "; ".join((plan.target.absent, *(one.reason for one in plan.refusals)))
-        _require(
+        require(
             plan.outcome is Outcome.DRIFT,
             f"the sample's {plan.target.name} is {plan.outcome.value}, not in drift: {why}",
         )
-    _require(bool(found), "the sample has no target")
+    require(bool(found), "the sample has no target")
     return found
 
 
@@ -378,9 +362,9 @@ def _refused(adapter: Adapter, host: Sample, path: str) -> list[str]:
     """Why the targets are refused that would have edited `path`."""
     found = plans(adapter, host.wish, answered(adapter, host))
     about = [plan for plan in found if path in {one.path for one in plan.target.files.values()}]
-    _require(bool(about), f"no target has {path} any more")
+    require(bool(about), f"no target has {path} any more")
     for plan in about:
         outcome = plan.outcome.value
-        _require(plan.outcome is Outcome.REFUSED, f"{path} cannot be used, and {plan.target.name} "
+        require(plan.outcome is Outcome.REFUSED, f"{path} cannot be used, and {plan.target.name} "
                                                   f"is {outcome}, not refused")
     return [refusal.reason for plan in about for refusal in plan.refusals]

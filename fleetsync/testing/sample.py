@@ -64,6 +64,7 @@ class Sample:
     variables: Mapping[str, str] = field(default_factory=dict)
     at_home: tuple[str, ...] = ()
     nearly: tuple[bytes, ...] = ()
+    turned: tuple[bytes, ...] = ()
 
     def with_file(self, path: str, content: bytes | FileFact) -> Sample:
         """This host with other content at `path`."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -37,6 +40,12 @@ def program(
     path, root = f"/usr/bin/{name}", f"/opt/{name}"
     return Installation((path,), path, f"{root}/bin/{name}", "PATH", package, version, root,
                         interpreter=interpreter, interpreter_version=of)
+
+
+def recorded(name: str) -> list[dict[str, Any]]:
+    """What a real client printed in turns whose nonce was another. (Any: it is JSON.)"""
+    file = Path(__file__).parent / "turns" / f"{name}.json"
+    return list(json.loads(file.read_text("utf-8")).values())
 
 
 NODE = ("/usr/bin/node", "24.19.0")
@@ -87,6 +96,10 @@ SAMPLES: Mapping[str, Sample] = {
             b' "provider": "anvil", "contextWindow": {}, "input": 1, "compat": []}]}}',
             b'{"id": "fleetsync", "success": true, "data": ' + DEEP,
         ),
+        turned=tuple(
+            "\n".join(json.dumps(event) for event in case["events"]).encode()
+            for case in recorded("pi-1.6.0")
+        ),
     ),
     "openclaw": Sample(
         wish("openclaw"),
@@ -101,6 +114,7 @@ SAMPLES: Mapping[str, Sample] = {
             b'{"valid": false, "issues": [null, {"path": 1, "message": []}]}',
             b'[null, {"id": "llm.primary", "contextWindow": {}, "input": 1}]',
         ),
+        turned=tuple(json.dumps(case).encode() for case in recorded("openclaw")),
     ),
     "hermes": Sample(
         wish("hermes"),
@@ -115,6 +129,7 @@ SAMPLES: Mapping[str, Sample] = {
             b'fleetsync {"aliases": {"llm.primary": {"context_length": [], "reasoning": 1}}}',
             b'fleetsync {"aliases": ' + DEEP,
         ),
+        turned=(b'{"model": "llm.primary", "provider": 1}', b'{"messages": [null, {"role": []}]}'),
     ),
 }
 ADAPTERS = discover()

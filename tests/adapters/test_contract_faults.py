@@ -9,19 +9,35 @@ from dataclasses import replace
 
 import pytest
 
-from fleetsync.adapter import Command, Credential, Done, Loaded, Look, Planned, Target, Wish
+from fleetsync.adapter import (
+    SCRATCH,
+    Command,
+    Credential,
+    Done,
+    Keep,
+    Loaded,
+    Look,
+    Planned,
+    ScratchFile,
+    Seen,
+    Target,
+    Turn,
+    Wish,
+)
 from fleetsync.documents import Dialect, Splice, apply_splices, parse
 from fleetsync.facts import (
     Ask,
     Facts,
+    Place,
     PlaceFact,
+    PlaceKind,
     Question,
     Read,
     Sealed,
     Variable,
     Verdict,
 )
-from fleetsync.testing import contract
+from fleetsync.testing import contract, optional
 from fleetsync.testing.contract import ContractError, Rule
 from tests.adapters.fourth.fleetsync_nib import FILE, NibAdapter
 from tests.adapters.fourth.test_nib import SAMPLE
@@ -180,6 +196,75 @@ class Repeats(NibAdapter):
         return Loaded(False, f"no: {done[0].stdout.reveal()!r}")
 
 
+class Keeps(NibAdapter):
+    """It names this for a new key."""
+
+    def __init__(self, kept: Keep) -> None:
+        self.kept = kept
+
+    def keep(self, target: Target) -> Keep:
+        return self.kept
+
+
+class Turns(NibAdapter):
+    """It takes turns; its command has other fields, and its default is another."""
+
+    def __init__(self, default: str = "llm.primary", **said: object) -> None:
+        self.default, self.said = default, said
+
+    def default_alias(self, target: Target) -> str:
+        return self.default
+
+    def tool(self, target: Target) -> str:
+        return "read"
+
+    def turn(self, target: Target, turn: Turn) -> Command:
+        nonce = ScratchFile("nonce.txt", content=turn.nonce.encode())
+        made = Command(("/usr/bin/nib", "ask"), (("HOME", SCRATCH),), (nonce,), seconds=60)
+        return replace(made, **self.said)  # type: ignore[arg-type]  # any field of a command
+
+    def seen(self, target: Target, turn: Turn, done: Done) -> Seen:
+        return Seen()
+
+
+class Whispers(Turns):
+    """Its command line holds what must come back."""
+
+    def turn(self, target: Target, turn: Turn) -> Command:
+        made = super().turn(target, turn)
+        return replace(made, argv=(*made.argv, turn.nonce))
+
+
+class Passes(Turns):
+    """Whatever comes, it tells of a good turn."""
+
+    def seen(self, target: Target, turn: Turn, done: Done) -> Seen:
+        return Seen(
+            provider="anvil", model=turn.alias.name, tools=("read",), stop="stop",
+            text=Sealed(turn.nonce.encode()), requested=True,
+        )
+
+
+class Quotes(Turns):
+    """Its account of a failure is the client's own text."""
+
+    def seen(self, target: Target, turn: Turn, done: Done) -> Seen:
+        return Seen(fault="crash", problem=done.stderr.reveal().decode("utf-8", "replace"))
+
+
+def test_an_adapter_that_takes_turns_and_keeps_keys_passes() -> None:
+    class Both(Turns, Keeps):
+        def __init__(self) -> None:
+            Turns.__init__(self)
+            Keeps.__init__(self, Keep(Place(PlaceKind.JSON, "~/auth.json", "nib"), "[", "]"))
+
+    for rule in contract.RULES:
+        rule(Both(), SAMPLE)
+
+
+KEEP, TURN = optional.a_new_key_has_a_place_or_lines, optional.a_turn_is_bounded_and_private
+BELIEVE = optional.a_turn_is_not_believed_blindly
+OTHER = ScratchFile("../nonce.txt", content=b"x")
 SECRET_AT_HOME = (("HOME", "/home/u"),)
 FAULTS: Mapping[str, tuple[Rule, NibAdapter, str]] = {
     "a bad name": (contract.a_name_that_fleet_toml_can_hold, Badly(), "cannot be a client's name"),
@@ -247,6 +332,30 @@ FAULTS: Mapping[str, tuple[Rule, NibAdapter, str]] = {
         contract.what_travels_is_picklable, Says(context={"later": lambda: "x"}),
         "does not travel",
     ),
+    "no place for a key": (KEEP, Keeps(Keep()), "neither a place for a new key nor lines"),
+    "a key in a variable": (
+        KEEP, Keeps(Keep(Place(PlaceKind.LOGIN, "", "KEY"))), "cannot be kept in a place of kind",
+    ),
+    "a key in no JSON": (
+        KEEP, Keeps(Keep(Place(PlaceKind.JSON, "~/a", "k"), '{"key": ')), "is no JSON",
+    ),
+    "lines with a secret": (KEEP, Keeps(Keep(lines=SAMPLE.secrets[0])), "shows a secret"),
+    "a turn without end": (TURN, Turns(seconds=3600), "3600 seconds"),
+    "a turn that waits": (TURN, Turns(stdin=b"x", until="y"), "stdin is /dev/null"),
+    "a turn that writes elsewhere": (TURN, Turns(files=(OTHER,)), "inside the scratch"),
+    "a turn that takes from elsewhere": (TURN, Turns(returns=("/etc/x",)), "inside the scratch"),
+    "a turn without a nonce": (TURN, Turns(files=()), "no file of it holds the nonce"),
+    "a nonce in the prompt": (TURN, Whispers(), "shows the nonce"),
+    "a secret in a turn": (
+        TURN, Turns(env=(("HOME", SCRATCH), ("KEY", SAMPLE.secrets[0]))), "shows a secret",
+    ),
+    "a key given twice": (
+        TURN, Turns(env=(("K", ""),), keys=(("K", Place(PlaceKind.LOGIN, "", "K")),)),
+        "given twice",
+    ),
+    "a default of its own": (TURN, Turns("gpt"), "none of the wish"),
+    "passes": (BELIEVE, Passes(), "a turn passes by"),
+    "quotes": (BELIEVE, Quotes(), "repeats what"),
     "repeats": (contract.a_loader_is_not_believed_blindly, Repeats(), "repeats what"),
 }
 
