@@ -48,6 +48,13 @@ def test_a_variable_of_the_running_program_resolves(host: Host) -> None:
         assert judged(host).verdict is Verdict.RESOLVES
 
 
+def test_a_program_of_another_home_is_not_this_hosts(host: Host, tmp_path: Path) -> None:
+    with running({"HOME": str(tmp_path / "other"), KEY: "a-real-key"}):
+        assert judged(host).verdict is Verdict.ABSENT
+    with running({"HOME": str(host.home), KEY: "a-real-key"}):
+        assert judged(host).verdict is Verdict.RESOLVES
+
+
 def test_an_empty_variable_of_the_running_program_is_empty(host: Host) -> None:
     with running({KEY: ""}):
         assert judged(host).verdict is Verdict.EMPTY
