@@ -6,6 +6,7 @@ sees that it was found there, and why this client does not see it. They open no 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from fleetsync.adapter import Credential, Refusal, Target
@@ -42,6 +43,8 @@ _ONLY = {
 }
 """What a key is called that a closed gate's client would see in such a place alone."""
 _USABLE = (Verdict.RESOLVES, Verdict.LOOSE)
+_WORD = re.compile(r"\w+")
+_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 
 
 def places(name: str, *, deep: bool = False) -> tuple[Place, ...]:
@@ -66,13 +69,15 @@ def trace(
 ) -> tuple[TraceRow, ...]:
     """The client's own places first, then the host-wide ones that were asked about."""
     own = tuple(
-        TraceRow(look.place, _own(look.fact.verdict, credential), look.fact.detail, look.opens)
+        TraceRow(
+            look.place, _own(look.fact.verdict, credential), _detail(look.fact, name), look.opens
+        )
         for look in credential.trace
     )
     seen = {look.place for look in credential.trace}
     found = ((place, answers.get(place)) for place in places(name, deep=True))
     explaining = tuple(
-        TraceRow(place.told, _word(place, fact, credential), fact.detail, explains=True)
+        TraceRow(place.told, _word(place, fact, credential), _detail(fact, name), explains=True)
         for place, fact in found
         if isinstance(fact, PlaceFact) and place.told not in seen
     )
@@ -83,6 +88,15 @@ def _own(verdict: Verdict, credential: Credential) -> str:
     """A command that nobody ran yet is indeterminate, whatever it is written as."""
     runs = verdict is Verdict.COMMAND and credential.pends
     return (Verdict.INDETERMINATE if runs else verdict).value
+
+
+def _detail(fact: PlaceFact, name: str) -> str:
+    """What a reference names is told where it is spelled as variables are: what follows the
+    `$` may be a key that begins so."""
+    told = fact.detail
+    if fact.verdict is not Verdict.REFERENCE or told == name or not _WORD.fullmatch(told):
+        return told
+    return told if _CONSTANT.fullmatch(told) else ""
 
 
 def _word(place: Place, fact: PlaceFact, credential: Credential) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fleetsync.adapter import Done, Seen, Turn, Wish
+from fleetsync.addresses import public_url
 from fleetsync.outcome import CheckRow, TurnVerdict
 
 UNAVAILABLE = "unavailable"
@@ -139,8 +140,9 @@ def _model(evidence: Evidence) -> Found:
 
 def _router(evidence: Evidence) -> Found:
     wanted, seen = evidence.wish.base_url.rstrip("/"), evidence.seen.router
-    row = _row("router", wanted, seen, holds=(seen or "").rstrip("/") == wanted)
-    return Found(row, TurnVerdict.WRONG_MODEL, f"the request went to {seen}, not to {wanted}")
+    told = None if seen is None else public_url(seen)    # it may be another provider's, with a key
+    row = _row("router", wanted, told, holds=(seen or "").rstrip("/") == wanted)
+    return Found(row, TurnVerdict.WRONG_MODEL, f"the request went to {told}, not to {wanted}")
 
 
 def _fallback(evidence: Evidence) -> Found:

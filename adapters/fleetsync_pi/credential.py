@@ -66,7 +66,8 @@ def _stored(sources: Sources, version: Version) -> Credential:
         case Verdict.RESOLVES | Verdict.LOOSE:
             return _opened(Look(where, auth, opens=True), source=place)
         case Verdict.REFERENCE if version.dollar_is_variable:
-            return _environment(sources, (auth.detail,), (Look(where, auth),), where)
+            told = replace(auth, detail=sources.named(auth.detail))
+            return _environment(sources, (auth.detail,), (Look(where, told),), where)
         case Verdict.REFERENCE:
             wrong = PlaceFact(Verdict.WRONG_SYNTAX, detail="sent as it stands")
             return _closed(

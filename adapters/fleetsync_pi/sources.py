@@ -93,10 +93,11 @@ class Sources:
     def named(self, name: str) -> str:
         """A variable's name may be a key, or a piece of one, behind a `$`: it is shown if it
         looks like a variable's name, or if the whole template is one that has a value."""
-        text = self.api_key
-        whole = text is not None and text.is_just(name) and self.origin(name) is not None
-        shown = text is None or name not in text.text or whole
-        return name if shown or self.shown(name) else "a variable"
+        text, auth = self.api_key, self.fact(self.stored.key)
+        by_name = auth.verdict is Verdict.REFERENCE and auth.detail == name
+        whole = by_name or (text is not None and text.is_just(name))
+        read = whole and self.origin(name) is not None
+        return name if read or self.shown(name) else "a variable"
 
     def shown(self, text: str) -> str:
         """A bare word is shown only if it looks like a variable's name: it may be the key."""

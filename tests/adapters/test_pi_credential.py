@@ -116,7 +116,7 @@ CLOSED = [
      "gives no key: unknown (no answer in 10 s)"),
     (NEW, None, {}, "neither auth.json nor models.json"),
     (NEW, None, {"login": SET}, "neither auth.json nor models.json"),
-    (NEW, "good-literal-key", {"auth": PlaceFact(Verdict.REFERENCE, detail="GONE")}, "GONE"),
+    (NEW, "good-literal-key", {"auth": PlaceFact(Verdict.REFERENCE, detail="A_GONE")}, "A_GONE"),
     (NEW, "good-literal-key", {"auth": PlaceFact(Verdict.EMPTY)}, "comes before apiKey"),
     (NEW, "good-literal-key", {"auth": PlaceFact(Verdict.UNREADABLE)}, "comes before apiKey"),
     (NEW, "good-literal-key", {"auth": PlaceFact(Verdict.UNKNOWN)}, "comes before apiKey"),
@@ -174,6 +174,15 @@ def test_a_piece_of_a_key_is_not_taken_for_a_variables_name(
 ) -> None:
     shown = gate(version, "abc$hunter2x", login={"hunter2x": set_there})
     assert "hunter2x" not in repr(replace(shown, variables=()))
+
+
+@pytest.mark.parametrize("api_key", [None, "a-real-looking-key"])
+def test_a_stored_key_that_begins_with_a_dollar_is_not_taken_for_a_variables_name(
+    api_key: str | None,
+) -> None:
+    found = gate(NEW, api_key, auth=PlaceFact(Verdict.REFERENCE, detail="ecret99"))
+    assert not found.opens
+    assert "ecret99" not in repr((found.trace, found.cause, found.step))
 
 
 def test_a_loose_secret_file_is_warned_about() -> None:

@@ -40,6 +40,17 @@ def test_every_verdict_on_a_place_of_the_client_is_told_in_its_own_word(
     assert [row.verdict for row in rows] == [verdict.value]
 
 
+@pytest.mark.parametrize(
+    ("detail", "told"),
+    [("OTHER_KEY", "OTHER_KEY"), (NAME, NAME), ("SecretRef file", "SecretRef file"),
+     ("ecret99", ""), ("ABCDEF123", "")],
+)
+def test_a_reference_is_told_where_it_is_spelled_as_variables_are(detail: str, told: str) -> None:
+    look = Look("here", PlaceFact(Verdict.REFERENCE, detail=detail))
+    (row,) = trace(Credential((look,), "c"), NAME, {})
+    assert row.detail == told
+
+
 def test_a_command_that_nobody_ran_is_indeterminate() -> None:
     asks = frozenset({Resolve(Place(PlaceKind.JSON, "~/a", "key"))})
     pending = Credential((Look("here", PlaceFact(Verdict.COMMAND)),), "c", asks=asks)

@@ -98,6 +98,12 @@ def test_what_a_client_does_not_tell_is_unavailable_and_not_inferred(name: str) 
     assert [row.seen for row in silent] == ["unavailable"]
 
 
+def test_the_address_of_another_provider_is_told_without_what_may_be_a_key() -> None:
+    graded = _graded(replace(GOOD, router="https://me:hunter2@elsewhere/v1?key=hunter3"))
+    assert "https://elsewhere/v1?…" in graded.reason
+    assert "hunter" not in repr(graded)
+
+
 @pytest.mark.parametrize("name", ["model", "text"])
 def test_a_turn_that_shows_no_model_or_no_text_cannot_pass(name: str) -> None:
     assert _graded(_without(name)).verdict is TurnVerdict.LOST
