@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from fleetsync.cli.answers import ending, look, report, show
 from fleetsync.cli.conduct import Conducted, conduct
+from fleetsync.cli.hidden import at_terminal
 from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Report, cell
 from fleetsync.cli.record import recorded
@@ -32,7 +33,7 @@ def put(
     """Put a key that the operator types, or pipes in, where one client of one host keeps
     its own. Raises UsageError where it is not clear whose, or the text can be no key."""
     selection = _one_host(words, options)
-    piped = None if sys.stdin.isatty() else _piped(yes=yes)
+    piped = None if at_terminal() else _piped(yes=yes)
     seen = _narrowed(look(Step.KEEP, selection, options, output), target)
     ready = [] if seen.interrupted else _ready(seen.hosts)
     if not ready:
@@ -115,7 +116,7 @@ def _piped(*, yes: bool) -> Sealed:
             "its question",
             "give the same command with --yes, or at a terminal without the pipe",
         )
-    data = sys.stdin.buffer.read(2 * CAP)
+    data = sys.stdin.buffer.read(2 * CAP) if sys.stdin else b""
     line = data.removesuffix(b"\n")
     if len(line) != len(data):
         line = line.removesuffix(b"\r")

@@ -17,12 +17,16 @@ _TICK = 0.1
 _LONGEST = 4096
 
 
+def at_terminal() -> bool:
+    """Whether somebody sits at standard input; closed, it is None."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 def may_ask() -> bool:
     """Whether somebody sits there to be asked: a terminal, no --yes, and no CI."""
     context = click.get_current_context(silent=True)
     agreed = context is not None and context.params.get("yes")
-    terminal = sys.stdin is not None and sys.stdin.isatty()
-    return terminal and not agreed and not os.environ.get("CI")
+    return at_terminal() and not agreed and not os.environ.get("CI")
 
 
 def ask_hidden(question: str, stopped: Callable[[], bool]) -> str | None:

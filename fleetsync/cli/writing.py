@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from fleetsync.cli.answers import DECLINED
 from fleetsync.cli.conduct import Conducted
+from fleetsync.cli.hidden import at_terminal
 from fleetsync.cli.output import Output, Problem, Report
 from fleetsync.cli.selection import Selection
 from fleetsync.errors import UsageError
@@ -21,7 +22,7 @@ def need_terminal(command: str, selection: Selection, *, yes: bool, look: str) -
 
     The hint does not spell the command: it must not widen what was typed.
     """
-    if not yes and not sys.stdin.isatty():
+    if not yes and not at_terminal():
         raise UsageError(
             f"{command} asks before it writes, and there is no terminal to ask on",
             f"look with `{selection.command(look, selection.words)}`, "

@@ -127,6 +127,15 @@ def test_without_a_terminal_apply_does_not_wait(tmp_path: Path) -> None:
     assert found.stderr.endswith("[]\n")
 
 
+@pytest.mark.parametrize("words", [("apply",), ("credential", "set", "one", "--yes")])
+def test_a_closed_standard_input_is_one_where_nobody_sits(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    program = f"import os, sys\nos.close(0)\nsys.stdin = None\n{OVER_FAKES}"
+    inventory = ("--inventory", str(write_inventory(tmp_path / "inventory")))
+    assert process(*words, *inventory, program=program).returncode == 2
+
+
 def test_a_reader_that_went_away_does_not_stop_the_work(tmp_path: Path) -> None:
     inventory = write_inventory(tmp_path / "inventory")
     reading, writing = os.pipe()
