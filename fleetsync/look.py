@@ -108,7 +108,7 @@ def _told(host: str, plan: Plan, facts: Facts) -> Plan:
     told = credentials.elsewhere(host, plan.target, facts.answers)
     command = renewal(plan, host)
     if not told and command:
-        told = Refusal(cause, f"{command}\nor, on the host: {step}" if step else command)
+        told = Refusal(cause, f"{command}\nor: {step}" if step else command)
     if not told:
         return plan
     return replace(plan, refusals=tuple(

@@ -310,7 +310,7 @@ def test_a_closed_gate_names_the_command_that_opens_it_and_the_other_way(
     bench.answers[RUNS] = PlaceFact(Verdict.EMPTY)
     (target,) = bench.decided(Keeping(asking(RUNS)))
     assert target.step == (
-        "fleetsync credential set node --target nib\nor, on the host: mend the command"
+        "fleetsync credential set node --target nib\nor: mend the command"
     )
 
 
