@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from fleetsync.demo.real import RealPi, find
 from tests.clients.install import installed, launcher, node
 
 VERSION = "1.6.0"
@@ -38,17 +38,17 @@ def put(programs: Path, name: str, text: str) -> None:
     program.chmod(0o755)
 
 
-def play(programs: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def play(programs: Path) -> subprocess.CompletedProcess[str]:
     home = programs.with_name("home")
     home.mkdir(exist_ok=True)
     return subprocess.run(
-        [sys.executable, "-m", "fleetsync", "demo", "--turn", *words],
+        [sys.executable, "-m", "fleetsync", "demo", "--turn"],
         cwd=home, env={"PATH": str(programs), "HOME": str(home), "TMPDIR": str(home)},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )
 
 
-def test_the_pi_on_path_takes_a_real_turn_and_every_claim_holds(programs: Path) -> None:
+def test_the_pi_on_path_takes_a_real_turn_in_the_demo(programs: Path) -> None:
     (programs / "node").symlink_to(node())
     (programs / "pi").symlink_to(launcher("pi", VERSION))
     done = play(programs)
@@ -58,16 +58,21 @@ def test_the_pi_on_path_takes_a_real_turn_and_every_claim_holds(programs: Path) 
     assert list(programs.with_name("home").iterdir()) == []
 
 
-def test_npm_installs_pi_once_where_path_has_none(programs: Path) -> None:
+def test_npm_installs_pi_once_where_path_has_none(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (programs / "node").symlink_to(node())
-    log = programs.with_name("log")
+    log, cache = programs.with_name("log"), programs.with_name("cache")
     modules = installed("pi", VERSION) / "node_modules"
     put(programs, "npm", NPM.format(log=log, modules=modules))
-    ends = [play(programs, "--json") for _ in range(2)]
-    assert [json.loads(done.stdout)["status"] for done in ends] == ["ok", "ok"], ends
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    said: list[str] = []
+    found = [find(said.append) for _ in range(2)]
+    assert found == [RealPi(launcher("pi", VERSION), VERSION, programs / "node")] * 2
     assert log.read_text() == f"@earendil-works/pi-coding-agent@{VERSION}\n"
-    cache = programs.with_name("home") / ".cache" / "fleetsync"
-    assert [entry.name for entry in cache.iterdir()] == [f"pi-{VERSION}"]
+    assert [entry.name for entry in (cache / "fleetsync").iterdir()] == [f"pi-{VERSION}"]
+    assert [line.partition(" ")[0] for line in said] == ["installing"]
 
 
 def test_without_node_it_says_which_it_needs_and_touches_nothing(programs: Path) -> None:
