@@ -63,13 +63,13 @@ def test_npm_installs_pi_once_where_path_has_none(
 ) -> None:
     (programs / "node").symlink_to(node())
     log, cache = programs.with_name("log"), programs.with_name("cache")
-    modules = installed("pi", VERSION) / "node_modules"
+    modules, program = installed("pi", VERSION) / "node_modules", launcher("pi", VERSION)
     put(programs, "npm", NPM.format(log=log, modules=modules))
     monkeypatch.setenv("PATH", str(programs))
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     said: list[str] = []
     found = [find(said.append) for _ in range(2)]
-    assert found == [RealPi(launcher("pi", VERSION), VERSION, programs / "node")] * 2
+    assert found == [RealPi(program, VERSION, programs / "node")] * 2
     assert log.read_text() == f"@earendil-works/pi-coding-agent@{VERSION}\n"
     assert [entry.name for entry in (cache / "fleetsync").iterdir()] == [f"pi-{VERSION}"]
     assert [line.partition(" ")[0] for line in said] == ["installing"]
