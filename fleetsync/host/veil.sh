@@ -10,12 +10,16 @@ fs_veil() {
     fs_veiled=$(fs_put "$fs_salt$1" | fs_sha256)
     fs_veiled=$(fs_put "$fs_pepper$fs_veiled" | fs_sha256)
 }
-# fs_manifest FILE: a manifest as it may leave the host. The row of a file that holds
-# secrets ends with the word store.
+# fs_manifest FILE: a manifest as it may leave the host: a file of ours, no link and no
+# pipe, and of it the lines that a manifest has. The row of a file that holds secrets ends
+# with the word store.
 fs_manifest() {
+    [ -f "$1" ] && [ ! -L "$1" ] || return
     head -c 1048576 "$1" | while IFS= read -r fs_row; do
         case $fs_row in
         "F	"*"	store") fs_veil_row ;;
+        [MFD]"	"* | END) ;;
+        *) continue ;;
         esac
         fs_put "$fs_row"
         echo

@@ -38,6 +38,18 @@ def test_a_transaction_without_a_manifest_is_told_without_files(host: Host) -> N
     assert host.state().interrupted == (Interrupted("abc", "prep", ()),)
 
 
+@pytest.mark.parametrize("state", ["done", "prep"])
+def test_what_only_poses_as_a_manifest_does_not_leave_the_host(host: Host, state: str) -> None:
+    secret = host.write(".env", "M\tkey\tcanary-1\nKEY=canary-2\n")
+    for name in ("link", "pipe"):
+        (host.home / STATE / f"txn/{name}.{state}").mkdir(parents=True)
+    (host.home / STATE / f"txn/link.{state}/manifest").symlink_to(secret)
+    os.mkfifo(host.home / STATE / f"txn/pipe.{state}/manifest")
+    host.write(f"{STATE}/txn/text.{state}/manifest", "M\trun\t7\nKEY=canary-3\nEND\n")
+    host.state()
+    assert b"canary" not in host.said
+
+
 def test_finished_transactions_are_not_interrupted(host: Host) -> None:
     host.write(f"{STATE}/txn/abc.done/manifest", "END\n")
     host.write(f"{STATE}/txn/abd.undone/manifest", "END\n")
