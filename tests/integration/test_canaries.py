@@ -155,7 +155,8 @@ def test_no_key_leaves_its_host(bench: Bench, router: StandInRouter, kind: str) 
     bench.run("doctor", "--deep", "--json")
     bench.run("apply", "--yes", "-v")
     bench.run("verify", "--json", "--debug")
-    assert len(bench.results) >= 3
+    bench.run("preview", "--prove", "-v")
+    assert len(bench.results) >= 4
     assert bench.leaks(CANARIES[kind]) == []
 
 
@@ -180,6 +181,15 @@ def test_no_key_is_in_the_trace_of_a_fault_or_the_words_of_an_error(
     bench.node.after = break_down
     assert bench.run("preview", "--debug") == 70
     assert bench.leaks(canary) == []
+
+
+def test_a_turn_is_told_without_the_key(bench: Bench, router: StandInRouter) -> None:
+    plant(bench.node.home, CANARIES["a token"], router.url)
+    standin.write_models(bench.node.home, standin.models(393216, 4096, url=router.url))
+    bench.run("smoke", "--retries", "0", "-v", "--debug")
+    (target,) = bench.results[-1].targets
+    assert len(target.turns) == 1
+    assert bench.leaks(CANARIES["a token"]) == []
 
 
 def test_a_rejected_key_is_told_without_the_key(bench: Bench, router: StandInRouter) -> None:
