@@ -53,7 +53,11 @@ def rollback(
 @yes_option
 @click.pass_context
 def recover(context: click.Context, hosts: tuple[str, ...], undo: bool, yes: bool) -> int:
-    """Finish the transactions that were cut off, or take them back."""
+    """Finish the transactions that were cut off, or take them back.
+
+    Real turns without an end on record are settled as lost, once the host has shown that
+    nothing of them lives there.
+    """
     from fleetsync.cli import recover as recovering
 
     return keep_house(

@@ -81,6 +81,8 @@ def _question(hosts: Sequence[HostResult], *, undo: bool) -> Iterator[str]:
     what = "take back" if undo else "finish"
     told = [f"{what} {counted(count, 'transaction')}"] if count else []
     told += [f"settle {counted(turns, 'lost turn')}"] if turns else []
+    for host in hosts:
+        yield from (f"{cell(host.host)}  {cell(line)}" for line in host.unsettled)
     yield f"{' and '.join(told).capitalize()} on {counted(where, 'host')}? [y/N] "
 
 

@@ -23,7 +23,7 @@ from fleetsync.outcome import (
 )
 
 from .fleets import FakeFleet, changed, drift, in_step, refused, write_inventory
-from .test_cli import Bench
+from .test_cli import Bench, sits
 
 TURN = TurnRow(
     "a" * 32, "llm.primary", 1, TurnVerdict.PASSED, seconds=1.5, ran="/bin/pi 1.6.0",
@@ -194,3 +194,13 @@ def test_a_turn_without_an_end_is_told_by_every_command_and_ends_with_3(
     assert "has no end on record" in ended.err
     assert "next: fleetsync recover one" in ended.err
     assert json.loads(bench.run(*words, "--json").out)["errors"][0]["code"] == "recovery"
+
+
+def test_recover_names_the_turns_that_it_asks_about(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.fleet.set(Step.FIND, replace(in_step("one"), unsettled=("turn 5f has no end",)))
+    sits(monkeypatch, "n\n")
+    ended = bench.run("recover", "one")
+    assert ended.code == 2
+    assert "one  turn 5f has no end\nSettle 1 lost turn on 1 host? [y/N] " in ended.err
