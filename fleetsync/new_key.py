@@ -19,7 +19,7 @@ CAP = 8 * 1024
 _KINDS = (PlaceKind.JSON, PlaceKind.DOTENV, PlaceKind.FILE)
 _PLACEHOLDER = re.compile(
     r"<.*>|\{\{.*\}\}|x+|change-?me|replace.*|your-.*(key|token).*|yourkey|none|null|undefined"
-    r"|placeholder|todo|api-?key|sk-xxx.*|\*{3}.*|\.{3}"
+    r"|placeholder|todo|api-?key|oauth|sk-xxx.*|\*{3}.*|\.{3}"
 )
 _BARE = re.compile(r"[A-Za-z0-9_./+=:@%,~^-]+")
 _SEPARATOR = "\x1f"

@@ -244,6 +244,7 @@ fs_assign() {
     esac
     fs_line=${fs_line#"${fs_line%%[! 	]*}"}
     case $fs_line in
+    "$fs_key:"[\ \	]*) fs_last='!stands before a colon' && return ;;
     [A-Za-z_]*=*) ;;
     *) return ;;
     esac
@@ -251,7 +252,8 @@ fs_assign() {
     fs_value=${fs_line#*=} && fs_value=${fs_value#"${fs_value%%[! 	]*}"}
     [ "$fs_name" != "$fs_key" ] || fs_unquote
     case $fs_value in
-    \"*\"* | \'*\'*) ;;
+    \"*\"* | \'*\'* | \`*\`*) ;;
+    \`*) fs_quote='`' ;;
     \"*) fs_quote='"' ;;
     \'*) fs_quote="'" ;;
     esac

@@ -197,6 +197,8 @@ def test_assignments_are_read_alike_in_every_shell(host: Host) -> None:
         ("KEY=sk-${A}", "holds a reference inside other text"),
         ("KEY=sk-1\0", "holds a line end, a control or a non-ASCII character"),
         ('A="one\nKEY=sk-1\n"', "stands after a quote that is not closed on its line"),
+        ("A=`one\nKEY=sk-1\n`", "stands after a quote that is not closed on its line"),
+        ("KEY=sk-1\nKEY: sk-2", "stands before a colon"),
     ],
 )
 def test_what_readers_of_such_files_take_differently_is_no_key(

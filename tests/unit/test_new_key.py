@@ -37,6 +37,7 @@ BAD = {
     "YOUR_API_KEY_HERE": "it is a placeholder",
     "your-secret-token": "it is a placeholder",
     "none": "it is a placeholder",
+    "oauth": "it is a placeholder",
     "sk-xxxx": "it is a placeholder",
     "***hidden": "it is a placeholder",
     "...": "it is a placeholder",
