@@ -19,7 +19,7 @@ CAP = 8 * 1024
 _KINDS = (PlaceKind.JSON, PlaceKind.DOTENV, PlaceKind.FILE)
 _PLACEHOLDER = re.compile(
     r"<.*>|\{\{.*\}\}|x+|change-?me|replace.*|your-.*(key|token).*|yourkey|none|null|undefined"
-    r"|placeholder|todo|api-?key|oauth|sk-xxx.*|\*{3}.*|\.{3}"
+    r"|placeholder|todo|api-?key|sk-xxx.*|\*{3}.*|\.{3}"
 )
 _BARE = re.compile(r"[A-Za-z0-9_./+=:@%,~^-]+")
 _SEPARATOR = "\x1f"
@@ -51,6 +51,8 @@ def _unfit(text: str, kind: PlaceKind | None) -> str:
     """What readers of a kind of place take for something else than itself."""
     if "$" in text and kind in (PlaceKind.JSON, PlaceKind.DOTENV):
         return "it holds a $, which the client reads as the beginning of a variable's name"
+    if text == "oauth" and kind is PlaceKind.JSON:
+        return "it is a word for a kind of entry"
     if "\\" in text and kind is PlaceKind.DOTENV:
         return "it holds a backslash, which readers of such a file take differently"
     return ""

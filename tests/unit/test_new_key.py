@@ -37,7 +37,6 @@ BAD = {
     "YOUR_API_KEY_HERE": "it is a placeholder",
     "your-secret-token": "it is a placeholder",
     "none": "it is a placeholder",
-    "oauth": "it is a placeholder",
     "sk-xxxx": "it is a placeholder",
     "***hidden": "it is a placeholder",
     "...": "it is a placeholder",
@@ -87,6 +86,8 @@ def test_a_fingerprint_is_the_hosts(tmp_path: Path) -> None:
         ("a\\b", PlaceKind.DOTENV, "it holds a backslash"),
         ("a$b", PlaceKind.FILE, ""),
         ("a\\b", PlaceKind.JSON, ""),
+        ("oauth", PlaceKind.JSON, "it is a word for a kind of entry"),
+        ("oauth", PlaceKind.FILE, ""),
     ],
 )
 def test_what_a_place_would_read_differently_cannot_stand_there(
