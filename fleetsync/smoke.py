@@ -214,14 +214,14 @@ def _attempt(
 def _run(
     room: Room, plan: Plan, adapter: TakesTurns, turn: Turn
 ) -> tuple[Seen | None, Done | None, Grade]:
-    command = adapter.turn(plan.target, turn)
     try:
+        command = adapter.turn(plan.target, turn)
         done = check.run(
             room.runner, command, plan.candidates, turn.identity, lifeline=True
         )
     except Lost as error:
         return None, None, grading.lost(error.message)
-    except HostError as error:
+    except (HostError, DocumentError) as error:
         return None, None, Grade(TurnVerdict.SETUP, error.message)
     seen = adapter.seen(plan.target, turn, done)
     tool = adapter.tool(plan.target)

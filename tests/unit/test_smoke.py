@@ -63,6 +63,8 @@ class Client:
         return "read"
 
     def turn(self, target: Target, turn: Turn) -> Command:
+        if self.unreadable:
+            raise Unreadable("an open brace", 1, 1)
         self.turns.append(turn)
         return Command(("pi",))
 
@@ -154,6 +156,15 @@ def test_an_absent_client_is_not_asked_for_its_default(setting: Setting) -> None
     setting.client.default = "llm.secondary"
     gates = setting.take(replace(GOOD, outcome=Outcome.ABSENT), absent).gates
     assert [row.alias for row in gates if row.alias and row.required] == ["llm.primary"]
+
+
+def test_a_turn_that_cannot_be_put_together_is_not_started_and_has_its_end(
+    setting: Setting,
+) -> None:
+    setting.client.unreadable = True
+    (row,) = setting.take().turns
+    assert (row.verdict, setting.sent) == (TurnVerdict.SETUP, [])
+    assert unsettled(setting.directory, {"node"}) == ()
 
 
 def test_a_failed_turn_names_the_command_to_go_on_with(setting: Setting) -> None:
