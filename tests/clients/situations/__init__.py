@@ -37,7 +37,7 @@ PROOFS = (
     "accepted", "rejected", "unreachable", "not a router", "alias missing", "not checked",
 )
 _TABLES = Path(__file__).parent
-_PAUSE = 0.02
+_PAUSE = 0.1
 """Seconds between two samples of the processes."""
 
 
