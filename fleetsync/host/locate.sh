@@ -152,7 +152,7 @@ fs_name_package() {
     done
 }
 fs_node_package() {
-    [ -r "$1/package.json" ] || return 1
+    [ -f "$1/package.json" ] && [ -r "$1/package.json" ] || return 1
     fs_member "$1/package.json" name
     for fs_wish in $fs_packages; do
         [ "$fs_wish" = "$fs_text" ] || continue
@@ -255,7 +255,7 @@ fs_age_interpreter() {
     */nodejs/[0-9]*/bin/node | */node/[0-9]*/bin/node) fs_age=${fs_real%/bin/node} ;;
     */Cellar/node*/[0-9]*/bin/node) fs_age=${fs_real%/bin/node} ;;
     *)
-        [ -r "$fs_header" ] || return
+        [ -f "$fs_header" ] && [ -r "$fs_header" ] || return
         fs_age=$(sed -n 's/^#define NODE_M[AI][JN]OR_VERSION //p
             s/^#define NODE_PATCH_VERSION //p' "$fs_header" | tr '\n' .)
         fs_interpreter_version=${fs_age%.}

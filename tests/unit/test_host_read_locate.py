@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,14 @@ def test_a_package_of_another_name_is_told_without_a_package(host: Host) -> None
 def test_a_broken_package_json_gives_no_package(host: Host) -> None:
     cli = install(host)
     (cli.parents[1] / "package.json").write_text('{"name":"@example/agent",}')
+    assert only(host).package == ""
+
+
+def test_a_pipe_for_a_package_json_does_not_hang_the_reader(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    cli = install(host)
+    (cli.parents[1] / "package.json").unlink()
+    os.mkfifo(cli.parents[1] / "package.json")
     assert only(host).package == ""
 
 
