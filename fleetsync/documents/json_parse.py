@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import accumulate
 from typing import Final
 
 from fleetsync.documents.grammar import Parsed
@@ -66,7 +65,7 @@ _STRING: Final = {
 }
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _TAGS: Final = ("int", "float", "bool", "null")
-_ONE_LINE: Final = re.compile(r"[^\r\n]*(?:\r\n?|\n)")
+_BREAK: Final = re.compile(r"\r\n?|\n")
 _SCALAR: Final = Kind.SCALAR
 """Read once: an enumeration's members are slow to look up, and there are thousands."""
 
@@ -88,7 +87,7 @@ def parse(text: str, dialect: Dialect, limits: Limits) -> Parsed:
 
 def line_starts(text: str) -> list[int]:
     """Where each line of `text` begins."""
-    return [0, *accumulate(map(len, _ONE_LINE.findall(text)))]
+    return [0, *(found.end() for found in _BREAK.finditer(text))]
 
 
 def scalar(node: Node) -> Value:

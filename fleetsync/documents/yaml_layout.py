@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 
 from fleetsync.documents.grammar import Parsed
 from fleetsync.documents.paths import Trail
 from fleetsync.documents.tree import Kind, Node
 from fleetsync.documents.yaml_parse import BREAKS, content_start
 
-_LINE = re.compile(rf"[^{BREAKS}]*(?:\r\n|[{BREAKS}])")
+_BREAK = re.compile(rf"\r\n|[{BREAKS}]")
 _GAP = re.compile(r"([ \t]*):([ \t]*)")
 
 
@@ -28,7 +27,7 @@ class Page:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *accumulate(map(len, _LINE.findall(self.text)))]
+        return [0, *(found.end() for found in _BREAK.finditer(self.text))]
 
     def line_start(self, at: int) -> int:
         """Where the line that holds `at` begins."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fleetsync.documents import MISSING, Dialect, Item, Kind, Limits, Where, parse
+from fleetsync.documents import MISSING, Dialect, Item, Kind, Limits, Set, Where, parse
 from fleetsync.errors import EditRefused, Unreadable
 from tests.unit.documents_json import SHARED
 
@@ -300,3 +300,11 @@ def test_a_case_of_json5_tests_is_right(file: File) -> None:
             parse(data, JSON5)
     else:
         assert parse(data, JSON5).value(()) is not MISSING
+
+
+@pytest.mark.parametrize("dialect", [JSON, JSON5, Dialect.YAML])
+def test_one_endless_line_does_not_take_the_square_of_its_length(dialect: Dialect) -> None:
+    """As programs write files, without a line break; a square would take hours."""
+    text = '{"a": 1,' + " " * 1_000_000 + '"b": 2}'
+    changed = parse(text.encode(), dialect).edit([Set(("a",), 3)])
+    assert changed.data == text.replace("1,", "3,", 1).encode()
