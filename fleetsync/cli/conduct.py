@@ -18,6 +18,7 @@ from fleetsync import fleet
 from fleetsync.cli.hidden import ask_hidden, may_ask
 from fleetsync.cli.output import Output
 from fleetsync.cli.progress import Progress, progress
+from fleetsync.cli.repeat import repeated
 from fleetsync.job import Job
 from fleetsync.outcome import HostResult
 from fleetsync.own_secrets import OwnSecrets
@@ -90,7 +91,7 @@ def conduct(
                 )
         except KeyboardInterrupt:
             hosts = tuple(watch.done[name] for name in names if name in watch.done)
-    return _conducted(hosts, names, watch)
+    return _conducted(repeated(hosts), names, watch)
 
 
 def _secrets(watch: _Watch) -> OwnSecrets:

@@ -13,6 +13,7 @@ from pathlib import Path
 from fleetsync import inventory, receipt, registry, withdrawn
 from fleetsync.adapter import Wish
 from fleetsync.cli.options import Options
+from fleetsync.cli.repeat import to_repeat
 from fleetsync.errors import UsageError
 from fleetsync.inventory import Host, Inventory
 from fleetsync.job import Job, Order, Run, Step
@@ -80,7 +81,7 @@ def select(words: Sequence[str], options: Options, *, again: bool = False) -> Se
         wishes=wishes,
         receipts=receipts,
         words=tuple(words),
-        context=_context(options),
+        context=to_repeat(options),
         notices=(*fleet.notices, *told),
         smoke=fleet.fleet.smoke.aliases,
         unsettled=unsettled(receipts, {host.name for host, _ in wishes}),
@@ -110,7 +111,7 @@ def select_hosts(words: Sequence[str], options: Options) -> Selection:
         receipts=receipts,
         unsettled=unsettled(receipts, {host.name for host in hosts}),
         words=tuple(words),
-        context=_context(options),
+        context=to_repeat(options),
     )
 
 
@@ -158,13 +159,3 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):  # an account without a name; KeyError before Python 3.13
         return f"uid{os.getuid()}"
-
-
-def _context(options: Options) -> tuple[str, ...]:
-    """What this command was told and the next one must be told again."""
-    told: list[tuple[str, object]] = [
-        ("--inventory", options.inventory),
-        ("--receipts", options.receipts),
-        *(("--client", name) for name in options.client),
-    ]
-    return tuple(word for name, value in told if value for word in (name, str(value)))

@@ -123,6 +123,21 @@ def test_the_next_command_repeats_the_options_that_led_here(bench: Bench, tmp_pa
     assert ended.out.splitlines()[-1] == expected
 
 
+@pytest.mark.parametrize("command", ["preview", "doctor", "verify"])
+def test_the_next_step_of_a_host_repeats_the_options_too(
+    bench: Bench, tmp_path: Path, command: str
+) -> None:
+    step = "fleetsync credential set one --target pi\nsee fleetsync.log, then: fleetsync doctor one"
+    found = target("one", Outcome.REFUSED, reason="no key of its own", step=step)
+    for asked in (Step.PREVIEW, Step.DOCTOR, Step.VERIFY):
+        bench.fleet.set(asked, HostResult("one", (found,)))
+    ours = f"fleetsync --inventory '{tmp_path}/my fleet'"
+    (tmp_path / "inventory").rename(tmp_path / "my fleet")
+    lines = bench.run(command, "one", "--inventory", f"{tmp_path}/my fleet").out.splitlines()
+    assert f"  next: {ours} credential set one --target pi" in lines
+    assert f"        see fleetsync.log, then: {ours} doctor one" in lines
+
+
 def test_preview_writes_no_receipt(bench: Bench) -> None:
     bench.run("preview")
     assert not bench.receipts.exists()
