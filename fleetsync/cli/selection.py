@@ -73,7 +73,7 @@ def select(words: Sequence[str], options: Options, *, again: bool = False) -> Se
     directory = inventory.find(options.inventory, os.environ, Path.cwd())
     fleet = inventory.load(directory, registry.discover())
     wishes = tuple(_wishes(fleet, words, options.client))
-    receipts = options.receipts or directory.absolute().parent / BACKUPS
+    receipts = options.receipts or _beside(directory)
     withdrawal = withdrawn.find(receipts, fleet.catalog.generation)
     told = (f"{withdrawal.told}; apply needs --again",) if withdrawal and not again else ()
     return Selection(
@@ -104,7 +104,7 @@ def select_hosts(words: Sequence[str], options: Options) -> Selection:
             f"the inventory has: {', '.join(sorted(known))}",
         )
     hosts = fleet.select(words)
-    receipts = options.receipts or directory.absolute().parent / BACKUPS
+    receipts = options.receipts or _beside(directory)
     return Selection(
         run=_run("", options),
         wishes=tuple((host, ()) for host in hosts),
@@ -113,6 +113,12 @@ def select_hosts(words: Sequence[str], options: Options) -> Selection:
         words=tuple(words),
         context=to_repeat(options),
     )
+
+
+def _beside(directory: Path) -> Path:
+    """Where receipts go: a `..` in the inventory's path has no parent by its spelling."""
+    plain = directory.resolve() if ".." in directory.parts else directory.absolute()
+    return plain.parent / BACKUPS
 
 
 def _wishes(
