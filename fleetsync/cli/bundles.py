@@ -124,7 +124,8 @@ def _undoes(row: BundleRow) -> str:
 
 def _whole(host: str, row: BundleRow) -> Iterator[str]:
     yield f"{cell(host)}  {row.identity}  {row.state}  {age(row.age)} ago{cell(_undoes(row))}"
-    yield f"  by {cell(row.operator)} in run {cell(row.run)}, generation {row.generation[:12]}"
+    generation = f", generation {row.generation[:12]}" if row.generation else ""
+    yield f"  by {cell(row.operator)} in run {cell(row.run)}{generation}"
     yield f"  {cell(row.directory)}"
     for file in row.files:
         yield f"  {cell(file.target)}  {cell(file.path)}  mode {file.mode}{_link(file)}"
