@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from fleetsync.cli.options import Options
 from fleetsync.cli.output import Output, Report
 from fleetsync.cli.record import recorded
 from fleetsync.cli.render import notes, question, results, writable
+from fleetsync.cli.repeat import to_repeat
 from fleetsync.cli.selection import Selection, select_hosts
 from fleetsync.cli.writing import agreed, approved, declined, final, need_terminal
 from fleetsync.errors import UsageError
@@ -70,7 +72,8 @@ def _meant(
     if not words and not order.run:
         raise UsageError(
             "rollback wants a HOST, or the RUN that is to be taken back",
-            "`fleetsync bundles list` shows what there is; the receipts name the runs",
+            f"`{shlex.join(('fleetsync', 'bundles', 'list', *to_repeat(options)))}` shows what "
+            "there is; the receipts name the runs",
         )
     selection = select_hosts(words, options)
     if order.bundle and len(selection.wishes) != 1:

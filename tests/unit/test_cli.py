@@ -16,7 +16,7 @@ import pytest
 from fleetsync import fleet, receipt
 from fleetsync.cli.main import main
 from fleetsync.job import Approved, Job, Proof, Step
-from fleetsync.outcome import HostResult, Outcome, RouterRow, RouterVerdict
+from fleetsync.outcome import BundleRow, HostResult, Outcome, RouterRow, RouterVerdict
 
 from .fleets import (
     INSTALLATION,
@@ -136,6 +136,29 @@ def test_the_next_step_of_a_host_repeats_the_options_too(
     lines = bench.run(command, "one", "--inventory", f"{tmp_path}/my fleet").out.splitlines()
     assert f"  next: {ours} credential set one --target pi" in lines
     assert f"        see fleetsync.log, then: {ours} doctor one" in lines
+
+
+def test_a_rollback_of_nothing_names_the_list_of_this_inventory(
+    bench: Bench, tmp_path: Path
+) -> None:
+    ended = bench.run("rollback", "--yes", "--inventory", str(tmp_path / "inventory"))
+    assert f"`fleetsync bundles list --inventory {tmp_path}/inventory` shows" in ended.err
+
+
+def test_a_bundle_without_a_generation_names_none(bench: Bench) -> None:
+    row = BundleRow("5f", "done", 60, "ada", "a-run", "", (), "/b", ())
+    bench.fleet.set(Step.BUNDLES, HostResult("one", bundles=(row,)))
+    assert "  by ada in run a-run" in bench.run("bundles", "show", "one").out.splitlines()
+
+
+def test_receipts_lie_beside_an_inventory_that_is_named_from_below(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = tmp_path / "inventory" / "notes"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert bench.run("apply", "one", "--yes", "--inventory", "..").code == 0
+    assert bench.receipt().command == "apply"
 
 
 def test_preview_writes_no_receipt(bench: Bench) -> None:
