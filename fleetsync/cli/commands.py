@@ -48,7 +48,7 @@ def _compare(
     seen = look(step, selection, options, output, proof=proof)
     show(seen, options, output)
     drifting = [host.host for host in seen.hosts if Outcome.DRIFT in host.outcomes]
-    if drifting:
+    if drifting and not selection.taken_back:  # a notice tells what apply needs then
         output.answer(f"next: {selection.command('apply', drifting)}")
     output.answer(*settling(seen.hosts, selection))
     return report(step.value, selection, seen, drift_is_3=drift_is_3)

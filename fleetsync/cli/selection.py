@@ -43,6 +43,8 @@ class Selection:
     """aliases that [smoke] names besides each target's default"""
     unsettled: tuple[Unsettled, ...] = ()
     """turns of earlier runs on these hosts that have no end on record"""
+    taken_back: bool = False
+    """whether a rollback took this generation back, so that apply needs --again"""
 
     def jobs(
         self, step: Step, names: Sequence[str] | None = None, order: Order | None = None
@@ -85,6 +87,7 @@ def select(words: Sequence[str], options: Options, *, again: bool = False) -> Se
         notices=(*fleet.notices, *told),
         smoke=fleet.fleet.smoke.aliases,
         unsettled=unsettled(receipts, {host.name for host, _ in wishes}),
+        taken_back=withdrawal is not None,
     )
 
 
