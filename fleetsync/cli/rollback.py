@@ -89,7 +89,7 @@ def _of_run(selection: Selection, run: str, taken: Receipt | None) -> Selection:
     if taken is None:
         raise UsageError(
             f"there is no receipt of run {run} in {selection.receipts}",
-            f"name the hosts: fleetsync rollback HOST --run {run}",
+            f"name the hosts: {selection.command('rollback', ('HOST',))} --run {run}",
         )
     names = {*taken.open, *(one.host for one in taken.attempts if one.step != "preview")}
     wishes = tuple(one for one in selection.wishes if one[0].name in names)

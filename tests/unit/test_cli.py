@@ -17,6 +17,7 @@ from fleetsync import fleet, receipt
 from fleetsync.cli.main import main
 from fleetsync.job import Approved, Job, Proof, Step
 from fleetsync.outcome import BundleRow, HostResult, Outcome, RouterRow, RouterVerdict
+from fleetsync.withdrawn import Withdrawal, withdraw
 
 from .fleets import (
     INSTALLATION,
@@ -159,6 +160,23 @@ def test_receipts_lie_beside_an_inventory_that_is_named_from_below(
     monkeypatch.chdir(below)
     assert bench.run("apply", "one", "--yes", "--inventory", "..").code == 0
     assert bench.receipt().command == "apply"
+
+
+def test_an_apply_that_would_end_at_once_is_not_suggested(bench: Bench) -> None:
+    assert bench.run("apply", "one", "--yes").code == 0
+    generation = bench.receipt().generation
+    withdraw(bench.receipts, Withdrawal(generation, "a-run", "ada", "2026-01-01T00:00:00Z"))
+    ended = bench.run("preview", "one")
+    assert "apply needs --again" in ended.err
+    assert ended.out.splitlines()[-1] == "1 host: 1 drift"
+
+
+def test_a_run_without_a_receipt_is_sought_in_this_inventory(
+    bench: Bench, tmp_path: Path
+) -> None:
+    words = ("--run", "abcd1234", "--inventory", str(tmp_path / "inventory"))
+    expected = f"fleetsync rollback HOST --inventory {tmp_path}/inventory --run abcd1234"
+    assert expected in bench.run("rollback", "--yes", *words).err
 
 
 def test_preview_writes_no_receipt(bench: Bench) -> None:
