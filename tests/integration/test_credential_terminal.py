@@ -59,6 +59,10 @@ def environment(home: Path, path: str = "/usr/bin:/bin") -> dict[str, str]:
     return {**os.environ, "FLEETSYNC_INVENTORY": inventory, "TERM": "dumb", "HOST_PATH": path}
 
 
+INTERRUPTIBLE = ("env", "--default-signal=INT")
+"""Whoever runs the tests in the background may have them ignore ^C, and so their children."""
+
+
 class Screen:
     """A terminal with the command on it."""
 
@@ -66,7 +70,8 @@ class Screen:
         self.shown = ""
         self.terminal, inside = pty.openpty()
         self.process = subprocess.Popen(
-            ["setsid", "--ctty", *argv(home, *words)], cwd=ROOT, env=environment(home),
+            [*INTERRUPTIBLE, "setsid", "--ctty", *argv(home, *words)], cwd=ROOT,
+            env=environment(home),
             stdin=inside, stdout=inside, stderr=inside,
         )
         os.close(inside)
@@ -83,7 +88,7 @@ class Screen:
 
     def end(self) -> int:
         """Its exit code, when all is shown."""
-        while self._read():
+        while select.select([self.terminal], [], [], 120)[0] and self._read():
             pass
         os.close(self.terminal)
         return self.process.wait()
