@@ -32,10 +32,8 @@ APART = (
     Fault.UNAUTHORIZED, Fault.FORBIDDEN, Fault.TOO_MANY, Fault.BROKEN, Fault.OVERLOADED,
 )
 """They leave a mark in the state of whoever sent the request."""
-LEAN = [
-    fault for fault in EXPECTED
-    if FULL or fault not in REPEATED or fault in (Fault.BROKEN, Fault.HTML)
-]
+_SLOW = {*REPEATED, Fault.STALL, Fault.DRIP} - {Fault.BROKEN, Fault.HTML}
+LEAN = [fault for fault in EXPECTED if FULL or fault not in _SLOW]
 
 
 def config(url: str) -> str:

@@ -9,6 +9,7 @@ A client's situations stand in `CLIENT.toml` beside this, one table each, named 
               accepted, 401, literal (a reference or a placeholder in a key's place),
               no request
     proof     what the proof at the router must say, with the key that the host found
+    full      true for one that is like another: left out where the matrix is lean
     plant     files below the host's home; `@RIGHT@` stands for the key that the router
               takes, `@WRONG@` for one that it does not, `@URL@` for the router's address
 
@@ -92,9 +93,13 @@ class Observed:
 
 
 def table(client: str) -> dict[str, Situation]:
-    """The situations of `client` by name. Raises ValueError for a verdict that is none."""
+    """The situations of `client` by name; those that are like another one (`full`) only in
+    the full matrix. Raises ValueError for a verdict that is none."""
     tables = tomllib.loads((_TABLES / f"{client}.toml").read_text("utf-8"))
-    return {name: _situation(name, dict(row)) for name, row in tables.items()}
+    every = os.environ.get("FLEETSYNC_MATRIX") == "full"
+    rows = {name: dict(row) for name, row in tables.items()}
+    kept = {name: row for name, row in rows.items() if not row.pop("full", False) or every}
+    return {name: _situation(name, row) for name, row in kept.items()}
 
 
 def _situation(name: str, row: dict[str, Any]) -> Situation:
