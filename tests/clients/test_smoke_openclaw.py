@@ -32,7 +32,7 @@ APART = (
     Fault.UNAUTHORIZED, Fault.FORBIDDEN, Fault.TOO_MANY, Fault.BROKEN, Fault.OVERLOADED,
 )
 """They leave a mark in the state of whoever sent the request."""
-_SLOW = {*REPEATED, Fault.STALL, Fault.DRIP} - {Fault.BROKEN, Fault.HTML}
+_SLOW = {*REPEATED, Fault.STALL, Fault.DRIP} - {Fault.HTML}
 LEAN = [fault for fault in EXPECTED if FULL or fault not in _SLOW]
 
 

@@ -51,12 +51,11 @@ def test_the_lean_matrix_holds_every_pair_of_fault_and_phase_under_dash() -> Non
     assert lean_pairs == {(cell.fault, cell.phase) for cell in full()}
 
 
-def test_the_lean_matrix_strikes_every_point_of_apply_recovery_and_undo_under_dash() -> None:
-    stepped = {
-        (cell.fault, cell.phase) for cell in lean() if cell.shell == "dash" and cell.step > 1
-    }
-    assert stepped == {
-        (fault, phase) for fault, phase in pairs() if fault.foreign or phase is Phase.ROLLBACK
+def test_the_lean_matrix_kills_at_every_point_of_apply_recovery_and_undo_under_dash() -> None:
+    whole = {(c.fault, c.phase) for c in lean() if c.shell == "dash" and c.step == 1}
+    assert whole == {
+        (fault, phase) for fault, phase in pairs()
+        if fault in (Fault.KILL, Fault.TORN) and phase is not Phase.ROLLBACK
     }
 
 

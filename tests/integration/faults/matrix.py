@@ -1,7 +1,8 @@
 """What can go wrong at a point, in which phase, under which shell; and which of it is run.
 
 The full matrix is shell x call x fault x phase. The lean one keeps every pair of fault
-and phase under dash, all points of it, and kills under the other shells.
+and phase under dash, every point of a kill and of a torn write, and kills under the
+other shells.
 """
 
 from __future__ import annotations
@@ -141,16 +142,20 @@ def full() -> tuple[Cell, ...]:
 
 
 def lean() -> tuple[Cell, ...]:
-    """All points of dash, a part where the calls are met in another phase as well or the
-    edits are somebody else's; kills under bash and busybox."""
-    dash = (
-        Cell("dash", fault, phase, 12 if fault.foreign or phase is Phase.ROLLBACK else 1)
-        for fault, phase in pairs()
-    )
+    """Under dash all points where the process tree dies, of a call that fails every fourth,
+    and a part where the calls are met in another phase as well or the edits are somebody
+    else's; kills under bash and busybox."""
+    dash = (Cell("dash", fault, phase, _step(fault, phase)) for fault, phase in pairs())
     others = (
         Cell(shell, Fault.KILL, phase, 12) for shell in ("bash", "busybox") for phase in Phase
     )
     return (*dash, *others)
+
+
+def _step(fault: Fault, phase: Phase) -> int:
+    if fault.foreign or phase is Phase.ROLLBACK:
+        return 12
+    return 1 if fault in (Fault.KILL, Fault.TORN) else 4
 
 
 def chosen() -> tuple[Cell, ...]:
