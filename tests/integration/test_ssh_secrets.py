@@ -405,12 +405,12 @@ class Terminal:
     def __init__(self, inventory: Path, *words: str, **more: str) -> None:
         self._master, slave = pty.openpty()
         environment = {
-            **os.environ, "FLEETSYNC_INVENTORY": str(inventory), "TERM": "xterm", **more,
+            **os.environ, "CI": "", "FLEETSYNC_INVENTORY": str(inventory), "TERM": "xterm", **more,
         }
         program = [sys.executable, "-m", "fleetsync", *words]
         self.process = subprocess.Popen(
-            ["setsid", "--ctty", "--wait", *program], stdin=slave, stdout=slave, stderr=slave,
-            env=environment,
+            ["env", "--default-signal=INT", "setsid", "--ctty", "--wait", *program],
+            stdin=slave, stdout=slave, stderr=slave, env=environment,
         )
         self._slave = slave
         self.screen = b""
