@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from fleetsync import transaction
 from fleetsync.adapter import Loaded
 from fleetsync.bundles import DIALECT
-from fleetsync.decide import decide, prove
+from fleetsync.decide import decided
 from fleetsync.errors import HostError
 from fleetsync.job import Approved, Job
-from fleetsync.look import AGREES, Look, Session, ask_loader, host_result, look, target_result
-from fleetsync.outcome import HostResult, Outcome, TargetResult
+from fleetsync.look import Look, Session, ask_loader, host_result, look, target_result
+from fleetsync.outcome import AGREES, HostResult, Outcome, TargetResult
 from fleetsync.plan import OPEN, Plan
 from fleetsync.redact import printable
 from fleetsync.remote import Runner, Writer
@@ -57,17 +57,13 @@ def _settled(
     """A look at the host with all gates decided, after what was interrupted there is
     finished; it is undone where a credential is gone meanwhile, as without one nothing new
     is written."""
-    seen = _decided(session, runner)
+    seen = decided(session, runner)
     if not seen.state.interrupted:
         return seen, ()
     closed = any(plan.gate != OPEN or plan.rejected for plan in seen.plans if plan.gate)
     recovered = transaction.recover(writer, undo=closed)
     notes = (*map(recovery_line, recovered.found), *map(problem_line, recovered.problems))
-    return _decided(session, runner), notes
-
-
-def _decided(session: Session, runner: Runner) -> Look:
-    return prove(session, runner, decide(session, runner, look(session)))
+    return decided(session, runner), notes
 
 
 def _checked(job: Job, runner: Runner, one: _One) -> _One:

@@ -13,7 +13,7 @@ from fleetsync import prove as router
 from fleetsync.errors import HostError
 from fleetsync.facts import Place, Resolve, RunningQuestion
 from fleetsync.job import Proof
-from fleetsync.look import Look, Session, looked
+from fleetsync.look import Look, Session, look, looked
 from fleetsync.outcome import RouterRow, RouterVerdict
 from fleetsync.plan import CLOSED, INDETERMINATE, Plan, proved
 from fleetsync.redact import words
@@ -23,6 +23,12 @@ _ROUNDS = 4
 """How often answers may lead to further questions."""
 _Key: TypeAlias = tuple[Place | Resolve, str]
 """One key of the host, by where it stands, and the address that it is shown to."""
+
+
+def decided(session: Session, runner: Runner) -> Look:
+    """A look at the host with every gate decided and its keys shown to the router. Raises
+    HostError."""
+    return prove(session, runner, decide(session, runner, look(session)))
 
 
 def decide(session: Session, runner: Runner, seen: Look) -> Look:

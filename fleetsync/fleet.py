@@ -17,7 +17,7 @@ from fleetsync.errors import (
 )
 from fleetsync.inventory import Host
 from fleetsync.job import Approved, Job, Run, Step
-from fleetsync.leftovers import required
+from fleetsync.leftovers import left_open, required
 from fleetsync.outcome import HostResult, Outcome
 from fleetsync.own_secrets import OwnSecrets
 from fleetsync.probe import Salts
@@ -92,15 +92,10 @@ def _account(host: Host) -> tuple[str, str, int]:
 def settle(job: Job, salts: Salts, connect: Connect) -> HostResult:
     """One host's step; whatever goes wrong becomes this host's outcome and no other's.
 
-    Turns of earlier runs without an end are told by every step but those that settle them.
+    It tells which turns have no end on record when it is over, whatever it did with them.
     """
     result = _settled(job, salts, connect)
-    if job.step in _SETTLING and result.outcome is None:
-        return result
-    return replace(result, unsettled=tuple(required(job.unsettled)))
-
-
-_SETTLING = (Step.SMOKE, Step.RECOVER)
+    return replace(result, unsettled=tuple(required(left_open(job))))
 
 
 def _settled(job: Job, salts: Salts, connect: Connect) -> HostResult:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from fleetsync.outcome import (
+    AGREES,
     GateRow,
     GateState,
     HostResult,
@@ -19,6 +20,7 @@ from fleetsync.outcome import (
     TurnRow,
     TurnVerdict,
 )
+from fleetsync.plan import CLOSED, OPEN
 
 CREDENTIAL = "credential"
 ROUTER = "router from host"
@@ -33,8 +35,8 @@ _SETTLED = (GateState.PASSED, GateState.UNAVAILABLE)
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
-    """What the turns of a target were to be.
+class Scope:
+    """What of a target this run was to prove by scope.
 
     `default` is its own default alias, whose turn is required; `asked` those that this
     run was to try, `lacking` those among them that the target has not; `held` maps an
@@ -52,8 +54,8 @@ class Turns:
     untaken: str = ""
 
 
-def ledger(target: TargetResult, *, applied: bool | None, turns: Turns) -> tuple[GateRow, ...]:
-    """The gates of `target`, as a verification and its `turns` left them. `applied` tells
+def ledger(target: TargetResult, *, applied: bool | None, scope: Scope) -> tuple[GateRow, ...]:
+    """The gates of `target`, as a verification and its turns left them. `applied` tells
     whether its running service uses the files; None where none runs."""
     return (
         _credential(target),
@@ -61,12 +63,12 @@ def ledger(target: TargetResult, *, applied: bool | None, turns: Turns) -> tuple
         _file(target),
         _loader(target),
         _applied(target, applied),
-        *(_turn(target, alias, turns) for alias in turns.every),
+        *(_turn(target, alias, scope) for alias in scope.every),
         *(
             GateRow(TURN, GateState.NOT_CHECKED, False, alias, "the target has no such alias")
-            for alias in turns.lacking
+            for alias in scope.lacking
         ),
-        *(_image(target, alias, turns) for alias in turns.every if alias in turns.images),
+        *(_image(target, alias, scope) for alias in scope.every if alias in scope.images),
         GateRow(SESSIONS, GateState.NOT_CHECKED, False, "", "a session keeps what it began with"),
     )
 
@@ -84,7 +86,7 @@ def all_targets_verified(hosts: Iterable[HostResult]) -> bool:
     return reached and bool(targets) and all(t.gates and not open_gates(t) for t in targets)
 
 
-_CREDENTIAL = {"open": GateState.PASSED, "closed": GateState.FAILED}
+_CREDENTIAL = {OPEN: GateState.PASSED, CLOSED: GateState.FAILED}
 
 
 def _credential(target: TargetResult) -> GateRow:
@@ -125,13 +127,13 @@ def _file(target: TargetResult) -> GateRow:
 
 def _keyed(target: TargetResult) -> bool:
     rejected = target.router and target.router.verdict is RouterVerdict.REJECTED
-    return target.credential == "open" and not rejected
+    return target.credential == OPEN and not rejected
 
 
 def _loader(target: TargetResult) -> GateRow:
     if not target.loader:
         return GateRow(LOADER, GateState.OPEN, True)
-    agrees = target.loader == "agrees"
+    agrees = target.loader == AGREES
     state = GateState.PASSED if agrees else GateState.FAILED
     return GateRow(LOADER, state, True, "", "" if agrees else target.loader)
 
@@ -145,32 +147,32 @@ def _applied(target: TargetResult, applied: bool | None) -> GateRow:
     return GateRow(APPLIED, state, True)
 
 
-def _turn(target: TargetResult, alias: str, turns: Turns) -> GateRow:
+def _turn(target: TargetResult, alias: str, scope: Scope) -> GateRow:
     rows = [row for row in target.turns if row.alias == alias and not row.image]
-    required = alias == turns.default
-    state, detail = _state(alias, rows, turns, asked=alias in turns.asked, required=required)
+    required = alias == scope.default
+    state, detail = _state(alias, rows, scope, asked=alias in scope.asked, required=required)
     return GateRow(TURN, state, required, alias, detail)
 
 
-def _image(target: TargetResult, alias: str, turns: Turns) -> GateRow:
-    if alias in turns.blind:
+def _image(target: TargetResult, alias: str, scope: Scope) -> GateRow:
+    if alias in scope.blind:
         told = "its input in the catalog has no image"
         return GateRow(IMAGE, GateState.NOT_CHECKED, False, alias, told)
     rows = [row for row in target.turns if row.alias == alias and row.image]
-    state, detail = _state(alias, rows, turns, asked=True, required=False)
+    state, detail = _state(alias, rows, scope, asked=True, required=False)
     return GateRow(IMAGE, state, False, alias, detail)
 
 
 def _state(
-    alias: str, rows: list[TurnRow], turns: Turns, *, asked: bool, required: bool
+    alias: str, rows: list[TurnRow], scope: Scope, *, asked: bool, required: bool
 ) -> tuple[GateState, str]:
-    held = dict(turns.held)
+    held = dict(scope.held)
     if alias in held:
         return GateState.HELD, held[alias]
     if rows:
         return _graded(rows)
     if asked or required:
-        return GateState.OPEN, turns.untaken
+        return GateState.OPEN, scope.untaken
     return GateState.NOT_CHECKED, "outside this run"
 
 

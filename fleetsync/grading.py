@@ -2,7 +2,7 @@
 
 `CHECKS` are all there is to it: each looks at one piece of evidence, and the first that
 does not hold gives the verdict. What a client does not tell is `unavailable`: it proves
-nothing, and a turn that shows no model or no nonce cannot pass.
+nothing, and a turn that shows no model, no tool calls or no nonce cannot pass.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _told(seen: Seen) -> tuple[TurnVerdict, str] | None:
     return None
 
 
-_VITAL = ("model", "nonce")
+_VITAL = ("model", "tool calls", "nonce")
 
 
 def _proved(found: tuple[Found, ...]) -> tuple[TurnVerdict, str]:

@@ -140,6 +140,20 @@ def unsettled(directory: Path, hosts: Collection[str]) -> tuple[Unsettled, ...]:
     )
 
 
+def still_open(found: Collection[Unsettled], own: Path) -> tuple[Unsettled, ...]:
+    """Those of `found` that have no end yet, and the turns of the journal `own` that have
+    none. Raises ConfigError for a journal that cannot be read."""
+    known = {one.dispatch for one in found}
+    paths = dict.fromkeys((*(one.path for one in found), own))
+    return tuple(
+        Unsettled(dispatch, path)
+        for path in paths
+        if path.is_file()
+        for dispatch in _without_end(path)
+        if path == own or dispatch in known
+    )
+
+
 def settle(one: Unsettled, verdict: str) -> None:
     """Give a turn its end; a journal whose turns have all ended gets its lasting name.
     Raises ConfigError."""

@@ -7,9 +7,12 @@ record as that.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from fleetsync import journal
-from fleetsync.journal import Unsettled
+from fleetsync.errors import ConfigError
+from fleetsync.job import Job
+from fleetsync.journal import Journal, Unsettled
 from fleetsync.outcome import TurnVerdict
 from fleetsync.remote import Call, Runner
 
@@ -17,6 +20,21 @@ from fleetsync.remote import Call, Runner
 def required(found: Sequence[Unsettled]) -> Iterator[str]:
     """What every other command says of them, a line each."""
     return (f"{one.told}: recovery required" for one in found)
+
+
+def left_open(job: Job) -> tuple[Unsettled, ...]:
+    """The turns on the job's host that have no end on record now: of earlier runs, and of
+    this one. Where the journals cannot be read any more, those known before."""
+    try:
+        return journal.still_open(job.unsettled, journal_of(job).path)
+    except ConfigError:
+        return job.unsettled
+
+
+def journal_of(job: Job) -> Journal:
+    """Where the job puts down its turns."""
+    directory, stem = job.turns.journal
+    return Journal(Path(directory), stem)
 
 
 def scratch_of(runner: Runner) -> str:

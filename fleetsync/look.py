@@ -36,9 +36,6 @@ from fleetsync.probe import Salts, ask, probe
 from fleetsync.redact import printable
 from fleetsync.remote import Reader, Runner
 
-AGREES = "agrees"
-"""What a target's result says of its loader when it sees exactly the wish."""
-
 
 @dataclass(frozen=True, slots=True)
 class Session:

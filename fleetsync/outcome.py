@@ -215,6 +215,10 @@ def label(client: str, name: str) -> str:
     return client if name in {"", client} else f"{client}/{name}"
 
 
+AGREES = "agrees"
+"""What a target's result says of its loader when it sees exactly the wish."""
+
+
 @dataclass(frozen=True, slots=True)
 class TargetResult:
     """One target's result. `reason` says why, `step` what to do next."""
@@ -232,7 +236,7 @@ class TargetResult:
     files: tuple[FileRow, ...] = ()
     notes: tuple[str, ...] = ()
     loader: str = ""
-    """what the client's own loader said: "" not asked, "agrees", or why it does not"""
+    """what the client's own loader said: "" not asked, AGREES, or why it does not"""
     bundle: str = ""
     """where the originals are on the host, after a change"""
     credential: str = ""

@@ -24,7 +24,7 @@ from fleetsync.outcome import (
     TurnRow,
     TurnVerdict,
 )
-from fleetsync.plan import Plan
+from fleetsync.plan import OPEN, Plan
 from fleetsync.receipt import now
 from fleetsync.redact import printable
 from fleetsync.remote import Runner
@@ -112,7 +112,7 @@ class _Told:
         turned = replace(self.result, turns=rows)
         aliases = self.plan.target.wish.aliases
         every = tuple(alias.name for alias in aliases)
-        turns = gates.Turns(
+        scope = gates.Scope(
             default=self.default,
             every=every,
             asked=self.chosen,
@@ -122,7 +122,7 @@ class _Told:
             blind=tuple(alias.name for alias in aliases if "image" not in alias.input),
             untaken=untaken,
         )
-        ledger = gates.ledger(turned, applied=self.applied, turns=turns)
+        ledger = gates.ledger(turned, applied=self.applied, scope=scope)
         return _judged(replace(turned, gates=ledger))
 
 
@@ -130,8 +130,8 @@ def _without(
     result: TargetResult, applied: bool | None, plan: Plan, reason: str
 ) -> TargetResult:
     every = tuple(alias.name for alias in plan.target.wish.aliases)
-    turns = gates.Turns(default="", every=every, untaken=reason)
-    ledger = gates.ledger(result, applied=applied, turns=turns)
+    scope = gates.Scope(default="", every=every, untaken=reason)
+    ledger = gates.ledger(result, applied=applied, scope=scope)
     return replace(result, gates=ledger, notes=(*result.notes, reason))
 
 
@@ -139,7 +139,7 @@ def _untaken(result: TargetResult) -> str:
     """Why no turn may be tried; "" where nothing stands against it."""
     if result.outcome is not Outcome.IN_STEP:
         return f"the target is {result.outcome.value}"
-    if result.credential != "open":
+    if result.credential != OPEN:
         return "the credential gate is not open"
     if result.router and result.router.verdict is RouterVerdict.REJECTED:
         return "the router rejects this host's key"

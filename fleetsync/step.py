@@ -6,14 +6,12 @@ Each is a function from a picklable job to a picklable result.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from fleetsync import credential_set, leftovers, registry, rollback, upkeep
 from fleetsync.again import look_again, others
 from fleetsync.apply import apply
-from fleetsync.decide import decide, prove
+from fleetsync.decide import decide, decided, prove
 from fleetsync.job import Job, Step
-from fleetsync.journal import Journal
 from fleetsync.look import Look, Session, host_result, look, target_result
 from fleetsync.outcome import HostResult
 from fleetsync.probe import Salts
@@ -84,7 +82,7 @@ def verify(session: Session, runner: Runner) -> HostResult:
 
 def doctor(session: Session, runner: Runner) -> HostResult:
     """As verify, with what the router says to the host's keys and who else writes there."""
-    seen = prove(session, runner, decide(session, runner, look(session)))
+    seen = decided(session, runner)
     return replace(_verified(session, runner, seen), writers=others(session))
 
 
@@ -101,9 +99,9 @@ def smoke(session: Session, runner: Runner) -> HostResult:
     """
     job = session.job
     settled, left = leftovers.settle(runner, job.unsettled)
-    seen = prove(session, runner, decide(session, runner, look(session)))
+    seen = decided(session, runner)
     proofs = verified(session, runner, seen)
-    journal = Journal(Path(job.turns.journal[0]), job.turns.journal[1])
+    journal = leftovers.journal_of(job)
     room = Room(
         runner, journal, job.run, job.host.name, leftovers.scratch_of(runner), job.turns,
         list(left),
@@ -112,4 +110,4 @@ def smoke(session: Session, runner: Runner) -> HostResult:
         results = tuple(take(room, one.plan, one.result, one.applied) for one in proofs)
     finally:
         journal.close()
-    return replace(host_result(session, seen, results), settled=settled, unsettled=left)
+    return replace(host_result(session, seen, results, left), settled=settled)

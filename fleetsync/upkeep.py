@@ -36,11 +36,11 @@ def recover(job: Job, runner: Runner, writer: Writer) -> HostResult:
     recovered = transaction.recover(writer, undo=job.order.undo)
     rows = tuple(map(_row, recovered.found))
     if recovered.settled:
-        return HostResult(job.host.name, recoveries=rows, settled=settled, unsettled=left)
+        return HostResult(job.host.name, recoveries=rows, settled=settled, notes=left)
     return HostResult(
         job.host.name,
         settled=settled,
-        unsettled=left,
+        notes=left,
         outcome=Outcome.FAILED,
         reason="; ".join(map(problem_line, recovered.problems)),
         step="put right on the host what stands in the way, then recover again",

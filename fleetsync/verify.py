@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fleetsync.look import AGREES, Look, Session, ask_loader, target_result
-from fleetsync.outcome import Outcome, TargetResult
+from fleetsync.look import Look, Session, ask_loader, target_result
+from fleetsync.outcome import AGREES, Outcome, TargetResult
 from fleetsync.plan import Plan
 from fleetsync.remote import Runner
 

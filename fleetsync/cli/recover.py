@@ -64,6 +64,7 @@ def _lines(hosts: Sequence[HostResult], output: Output, options: Options) -> Ite
     for host in hosts:
         yield from (f"{cell(host.host)}  {_told(row)}" for row in host.recoveries)
         yield from (f"{cell(host.host)}  {cell(line)}" for line in host.settled)
+        yield from (f"{cell(host.host)}  note: {cell(note)}" for note in host.notes)
 
 
 def _told(row: RecoveryRow) -> str:

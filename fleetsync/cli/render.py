@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fleetsync.cli.output import Paint, cell, plain, table, visible
 from fleetsync.outcome import (
+    AGREES,
     ChangeRow,
     FileDiff,
     FileRow,
@@ -207,7 +208,7 @@ def _circumstances(target: TargetResult, *, verbose: bool) -> Iterator[str]:
 def loader(target: TargetResult) -> Iterator[str]:
     """That the client's own loader agrees, where it was asked and does."""
     # Why it does not agree is the target's reason, which its headline tells.
-    if target.loader == "agrees":
+    if target.loader == AGREES:
         yield "  the client's own loader agrees"
 
 

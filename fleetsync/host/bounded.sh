@@ -16,10 +16,8 @@ fs_scratch() {
     fs_run=$1
     fs_argc=0
     fs_environment='' fs_returned=''
-    case ${TMPDIR-} in
-    /*) fs_room=${TMPDIR%/}/fleetsync-$1 ;;
-    *) fs_room=/tmp/fleetsync-$1 ;;
-    esac
+    fs_find_rooms
+    fs_room=$fs_rooms/fleetsync-$1
     mkdir "$fs_room" || { fs_not_started "cannot make $fs_room"; return; }
     trap fs_leave EXIT
     mkdir "$fs_room/scratch" "$fs_room/own" || fs_not_started "cannot write in $fs_room"
@@ -28,6 +26,13 @@ fs_scratch() {
 }
 fs_leave() {
     rm -rf "$fs_room"
+}
+# fs_find_rooms: the directory in which scratch directories are made.
+fs_find_rooms() {
+    case ${TMPDIR-} in
+    /*) fs_rooms=${TMPDIR%/} ;;
+    *) fs_rooms=/tmp ;;
+    esac
 }
 # fs_lifeline: a run ends when descriptor 3, the standard input of this script, does.
 fs_held=

@@ -3,20 +3,16 @@
 
 # fs_where: the directory in which scratch directories are made.
 fs_where() {
-    case ${TMPDIR-} in
-    /*) fs_say WHERE "${TMPDIR%/}" ;;
-    *) fs_say WHERE /tmp ;;
-    esac
+    fs_find_rooms
+    fs_say WHERE "$fs_rooms"
 }
 # fs_settle RUN: end what lives of it, remove its directory, and say what there was:
 # processes ended, whether there was a directory (0 or 1), processes that are still there.
 fs_settle() {
     fs_run=$1 fs_child='' fs_had=0
     fs_sweep
-    case ${TMPDIR-} in
-    /*) fs_room=${TMPDIR%/}/fleetsync-$1 ;;
-    *) fs_room=/tmp/fleetsync-$1 ;;
-    esac
+    fs_find_rooms
+    fs_room=$fs_rooms/fleetsync-$1
     # A link of that name is somebody else's: only a directory of our own is removed.
     if [ -d "$fs_room" ] && [ ! -L "$fs_room" ] && [ -O "$fs_room" ]; then
         fs_had=1

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fleetsync import gates
-from fleetsync.gates import Turns, all_targets_verified, ledger, open_gates
+from fleetsync.gates import Scope, all_targets_verified, ledger, open_gates
 from fleetsync.outcome import (
     GateState,
     HostResult,
@@ -25,13 +25,13 @@ GOOD = TargetResult(
     "node", "pi", "pi", Outcome.IN_STEP, loader="agrees", credential="open", router=ROUTER,
     turns=(PASSED,),
 )
-TURNS = Turns("llm.primary", ("llm.primary", "llm.secondary"), asked=("llm.primary",))
+TURNS = Scope("llm.primary", ("llm.primary", "llm.secondary"), asked=("llm.primary",))
 
 
-def _states(target: TargetResult, turns: Turns = TURNS, applied: bool | None = True) -> dict[
+def _states(target: TargetResult, scope: Scope = TURNS, applied: bool | None = True) -> dict[
     str, GateState
 ]:
-    rows = ledger(target, applied=applied, turns=turns)
+    rows = ledger(target, applied=applied, scope=scope)
     return {f"{row.gate} {row.alias}".strip(): row.state for row in rows}
 
 
@@ -49,7 +49,7 @@ def test_a_target_with_every_proof_has_passed_all_but_what_is_never_checked() ->
 
 
 def test_the_required_gates_are_those_of_the_contract() -> None:
-    rows = ledger(GOOD, applied=True, turns=TURNS)
+    rows = ledger(GOOD, applied=True, scope=TURNS)
     assert [f"{row.gate} {row.alias}".strip() for row in rows if row.required] == [
         "credential", "file", "loader", "gateway applied", "turn (new session) llm.primary",
     ]
@@ -110,7 +110,7 @@ def test_a_required_turn_that_was_not_tried_stays_open() -> None:
 def test_a_later_success_passes_the_gate_and_tells_of_the_failure_before_it() -> None:
     before = replace(PASSED, verdict=TurnVerdict.ROUTER, reason="503")
     tried = replace(GOOD, turns=(before, replace(PASSED, attempt=2)))
-    row = next(r for r in ledger(tried, applied=True, turns=TURNS) if r.gate == gates.TURN)
+    row = next(r for r in ledger(tried, applied=True, scope=TURNS) if r.gate == gates.TURN)
     assert (row.state, row.detail) == (GateState.PASSED, "attempt 1 failed (router)")
 
 
@@ -122,7 +122,7 @@ def test_an_image_turn_has_a_gate_of_its_own_and_does_not_open_that_of_the_turn(
 
 
 def _host(target: TargetResult) -> HostResult:
-    rows = ledger(target, applied=None, turns=TURNS)
+    rows = ledger(target, applied=None, scope=TURNS)
     return HostResult("node", (replace(target, gates=rows),))
 
 

@@ -104,8 +104,8 @@ def test_the_address_of_another_provider_is_told_without_what_may_be_a_key() -> 
     assert "hunter" not in repr(graded)
 
 
-@pytest.mark.parametrize("name", ["model", "text"])
-def test_a_turn_that_shows_no_model_or_no_text_cannot_pass(name: str) -> None:
+@pytest.mark.parametrize("name", ["model", "tools", "text"])
+def test_a_turn_that_shows_no_model_tool_calls_or_text_cannot_pass(name: str) -> None:
     assert _graded(_without(name)).verdict is TurnVerdict.LOST
 
 

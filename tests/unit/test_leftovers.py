@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from fleetsync.inventory import Host
+from fleetsync.job import Job, Run, Step, Turns
 from fleetsync.journal import Dispatch, Journal, unsettled
-from fleetsync.leftovers import required, settle
+from fleetsync.leftovers import journal_of, left_open, required, settle
 from fleetsync.remote import Call, Record, Runner
 from fleetsync.testing.local import LocalRemote
 
@@ -76,6 +78,37 @@ def test_its_processes_are_ended_and_its_directory_removed(
     assert "1 of its processes were ended and its scratch directory was removed" in done
     assert survivor.wait(timeout=10) == -9
     assert not ROOM.exists()
+
+
+def _job(receipts: Path, stem: str = "own") -> Job:
+    return Job(
+        Step.SMOKE, Run("r2", "ada@desk", "desk", "g" * 64), Host("node"), (),
+        turns=Turns(journal=(str(receipts), stem)), unsettled=unsettled(receipts, {"node"}),
+    )
+
+
+def test_a_turn_that_was_settled_is_not_told_again_whatever_came_after(
+    receipts: Path, runner: Runner
+) -> None:
+    job = _job(receipts)
+    assert [one.dispatch.identity for one in left_open(job)] == [IDENTITY]
+    settle(runner, job.unsettled)
+    assert left_open(job) == ()
+
+
+def test_a_turn_that_this_very_run_lost_is_told(receipts: Path, runner: Runner) -> None:
+    job = _job(receipts)
+    settle(runner, job.unsettled)
+    own = journal_of(job)
+    own.dispatched(_dispatch("7" * 32))
+    own.close()
+    assert [one.dispatch.identity for one in left_open(job)] == ["7" * 32]
+
+
+def test_a_journal_that_cannot_be_read_any_more_settles_nothing(receipts: Path) -> None:
+    job = _job(receipts)
+    job.unsettled[0].path.write_text("rubbish\n")
+    assert left_open(job) == job.unsettled
 
 
 def test_a_link_in_the_place_of_its_directory_is_left_alone(
