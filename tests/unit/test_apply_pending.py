@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fleetsync import apply, step, transaction, verify
+from fleetsync import apply, decide, step, transaction, verify
 from fleetsync.adapter import Loaded, Target
 from fleetsync.facts import Facts, Place, PlaceKind, StateFact, Verdict
 from fleetsync.inventory import Host
@@ -54,6 +54,7 @@ def session(kind: Step, home: Path) -> Session:
 def applied(monkeypatch: pytest.MonkeyPatch, home: Path, told: Told) -> HostResult:
     """An apply whose transaction succeeds, and whose loader says what `told` says."""
     looks = iter((look(seen(524288)), look(seen(393216))))
+    monkeypatch.setattr(decide, "look", lambda session: next(looks))
     monkeypatch.setattr(apply, "look", lambda session: next(looks))
     monkeypatch.setattr(apply, "ask_loader", told)
     done = Applied("t", End.APPLIED, bundle="b")
