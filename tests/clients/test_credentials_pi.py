@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,11 +18,12 @@ from tests.clients import test_pi as pi
 from tests.clients.situations import Keys, Observed, Situation, Watch
 from tests.integration.sshd import RemoteHost, Sshd
 from tests.listing import listing
+from tests.matrix import FULL
 
 NAME = "ROUTER_API_KEY"
 ALIAS = "llm.primary"
 SITUATIONS = situations.table("pi")
-MOST = None if os.environ.get("FLEETSYNC_MATRIX") == "full" else 1
+MOST = None if FULL else 1
 CASES = [
     pytest.param(situation, version, id=f"{version} {name}")
     for name, situation in SITUATIONS.items()

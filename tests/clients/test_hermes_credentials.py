@@ -7,7 +7,6 @@ that every operator meets are judged by real turns in test_credentials_hermes.py
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,8 +21,9 @@ from fleetsync.remote import Reader
 from fleetsync.testing.local import LocalRemote
 from fleetsync_hermes import adapter
 from tests.clients.install import launcher, starting
+from tests.matrix import FULL
 
-VERSIONS = ("0.19.0", "0.18.2") if os.environ.get("FLEETSYNC_MATRIX") == "full" else ("0.19.0",)
+VERSIONS = ("0.19.0", "0.18.2") if FULL else ("0.19.0",)
 NAME, DERIVED = "ROUTER_API_KEY", "EXAMPLE_API_KEY"
 URL = "https://router.example.net/v1"
 KEY = "canary-of-this-host-4c0ffee"

@@ -19,8 +19,9 @@ from fleetsync_hermes import adapter
 from tests.clients.install import launcher
 from tests.integration.sshd import RemoteHost, Sshd
 from tests.listing import listing
+from tests.matrix import FULL
 
-VERSIONS = ("0.19.0", "0.18.2")
+VERSIONS = ("0.19.0", "0.18.2") if FULL else ("0.19.0",)
 SECONDS = 90
 NAME, KEY = "ROUTER_API_KEY", "canary-of-this-host-4c0ffee"
 ALIAS = Alias(name="llm.primary", context_window=393216, max_output_tokens=4096)

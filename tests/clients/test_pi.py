@@ -15,8 +15,10 @@ import pytest
 from tests.clients.install import launcher, node
 from tests.integration.sshd import RemoteHost, Sshd
 from tests.listing import listing
+from tests.matrix import FULL
 
-VERSIONS = ("1.6.0", "0.84.4", "0.73.1")
+VERSIONS = ("1.6.0", "0.84.4", "0.73.1") if FULL else ("1.6.0", "0.84.4")
+"""test_promotion has the first and the last in any case."""
 ALIASES = ("llm.primary", "llm.secondary", "vision.general", "vision.ocr")
 KEY = "canary-of-this-host-4c0ffee"
 BARE, DOLLAR = "ROUTER_API_KEY", "$ROUTER_API_KEY"

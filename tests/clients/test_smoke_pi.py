@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,13 +14,14 @@ from tests.clients import smokes, test_pi
 from tests.clients.smokes import EXPECTED, Record, Rig, graded
 from tests.integration.sshd import RemoteHost, Sshd
 from tests.listing import listing
+from tests.matrix import FULL
 
 NEW, OLD = VERSIONS = ("1.6.0", "0.73.1")
 LEAN = (Fault.UNAUTHORIZED, Fault.HTML, Fault.HANG, Fault.WRONG_MODEL, Fault.NO_CALL, Fault.EMPTY)
 """What the older version is given where the matrix is not full."""
 FAULTS = [
     (version, fault) for version in VERSIONS for fault in EXPECTED
-    if os.environ.get("FLEETSYNC_MATRIX") == "full" or version == NEW or fault in LEAN
+    if FULL or version == NEW or fault in LEAN
 ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path as File
@@ -17,7 +16,6 @@ from fleetsync.documents import Append, Dialect, Edit, Path, Remove, Set
 SHARED = File(__file__).resolve().parents[3] / "shared"
 """Real users' shapes and public suites, where the machine has them beside the checkout."""
 
-FULL = os.environ.get("FLEETSYNC_MATRIX") == "full"
 
 DIALECTS = (Dialect.JSON, Dialect.JSON_COMMENTS, Dialect.JSON5)
 

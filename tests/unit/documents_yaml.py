@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, TypeAlias
@@ -25,13 +24,14 @@ from fleetsync.documents import (
     Where,
     parse,
 )
+from tests.matrix import FULL
 
 Plain: TypeAlias = Any
 """What PyYAML makes of a file: dates and bytes too, so no narrower type holds."""
 
 Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]
 
-_SCALE = 20 if os.environ.get("FLEETSYNC_MATRIX") == "full" else 1
+_SCALE = 20 if FULL else 1
 
 TRICKY = (
     "yes", "on", "y", "12:30", "1_000", "017", "=", "<<", "~", "", " leading", "trailing ",

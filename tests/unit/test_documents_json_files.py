@@ -23,7 +23,8 @@ from fleetsync.documents import (
     Where,
     parse,
 )
-from tests.unit.documents_json import FULL, SHARED
+from tests.matrix import FULL
+from tests.unit.documents_json import SHARED
 
 OURS = File(__file__).parent / "fixtures" / "json"
 DIALECTS = {

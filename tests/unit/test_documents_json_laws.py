@@ -29,7 +29,8 @@ from fleetsync.documents import (
 from fleetsync.documents.grammar import TextSplice
 from fleetsync.documents.paths import Trail
 from fleetsync.errors import DocumentError, EditRefused
-from tests.unit.documents_json import DIALECTS, FULL, at, edited, make, make_edit, paths, value_of
+from tests.matrix import FULL
+from tests.unit.documents_json import DIALECTS, at, edited, make, make_edit, paths, value_of
 
 EXAMPLES = settings(max_examples=3000 if FULL else 120)
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from fleetsync.documents import Dialect, Path, Where, parse
 from fleetsync.redact import mask
-from tests.unit.documents_json import DIALECTS, FULL, make
+from tests.matrix import FULL
+from tests.unit.documents_json import DIALECTS, make
 
 EXAMPLES = settings(max_examples=2000 if FULL else 100)
 

@@ -6,7 +6,6 @@ beside the repository; where they do not, there are no cases for them.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from difflib import SequenceMatcher
 from itertools import pairwise
@@ -27,12 +26,12 @@ from fleetsync.documents import (
     Value,
     Where,
 )
+from tests.matrix import FULL
 from tests.unit.documents_yaml import applied, exact, load, paths, read
 
 HERE = File(__file__).parent
 FIXTURES = sorted((HERE / "fixtures" / "yaml").glob("*.yaml"))
 CORPUS = sorted((HERE.parents[2] / "shared" / "corpus" / "hermes").glob("*.yaml"))
-FULL = os.environ.get("FLEETSYNC_MATRIX") == "full"
 
 
 def variants(file: File) -> list[tuple[str, bytes]]:

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from fleetsync.testing.router import KeyVerdict, StandInRouter
+from tests.matrix import FULL
 
 GATES = ("open", "closed", "indeterminate")
 ROUTER = ("accepted", "401", "literal", "no request")
@@ -96,9 +97,8 @@ def table(client: str) -> dict[str, Situation]:
     """The situations of `client` by name; those that are like another one (`full`) only in
     the full matrix. Raises ValueError for a verdict that is none."""
     tables = tomllib.loads((_TABLES / f"{client}.toml").read_text("utf-8"))
-    every = os.environ.get("FLEETSYNC_MATRIX") == "full"
     rows = {name: dict(row) for name, row in tables.items()}
-    kept = {name: row for name, row in rows.items() if not row.pop("full", False) or every}
+    kept = {name: row for name, row in rows.items() if not row.pop("full", False) or FULL}
     return {name: _situation(name, row) for name, row in kept.items()}
 
 
