@@ -369,6 +369,33 @@ class Facts:
         """These facts and the newly read ones."""
         return Facts(host, {**self.answers, **answers})
 
+    def files(self, question: Read) -> tuple[FileFact, ...]:
+        """What was found under a pattern; nothing where it was not asked yet."""
+        return tuple(row for row in self._rows(question) if isinstance(row, FileFact))
+
+    def file(self, question: Read) -> FileFact:
+        """The one file of a plain path; absent where it was not asked yet."""
+        found = self.files(question)
+        return found[0] if found else FileFact(question.pattern, FileKind.ABSENT)
+
+    def installations(self, question: Locate) -> tuple[Installation, ...]:
+        """The programs that were found; none where it was not asked yet."""
+        return tuple(row for row in self._rows(question) if isinstance(row, Installation))
+
+    def place(self, place: Place | Resolve) -> PlaceFact:
+        """The host's verdict on a place; unknown where it was not asked yet."""
+        answer = self.answers.get(place)
+        return answer if isinstance(answer, PlaceFact) else PlaceFact(Verdict.UNKNOWN)
+
+    def variable(self, question: Variable) -> VariableFact | None:
+        """A variable's values; None where it was not asked yet."""
+        answer = self.answers.get(question)
+        return answer if isinstance(answer, VariableFact) else None
+
+    def _rows(self, question: Question) -> tuple[object, ...]:
+        answer = self.answers.get(question, ())
+        return answer if isinstance(answer, tuple) else ()
+
     def missing(self, questions: frozenset[Question]) -> frozenset[Question]:
         """The questions that have no answer yet."""
         return frozenset(question for question in questions if question not in self.answers)

@@ -25,9 +25,9 @@ from fleetsync.facts import (
     FileFact,
     FileKind,
     Installation,
-    Locate,
     Question,
 )
+from fleetsync.programs import foremost, linked, shared
 
 from . import catalog, keeping, loader, managed, seen, turn
 from .credential import judge
@@ -36,7 +36,6 @@ from .files import CACHE, CONFIG, document
 from .homes import (
     HERMES_HOME,
     Home,
-    file,
     homes,
     managed_config,
     managed_directory,
@@ -46,7 +45,7 @@ from .homes import (
 )
 from .router import stanza
 from .sources import Sources, places, sources, written
-from .versions import PACKAGES, RUNTIMES, Version, parse
+from .versions import PROGRAM, Version, parse
 
 
 class HermesAdapter:
@@ -57,16 +56,15 @@ class HermesAdapter:
     def questions(self, wish: Wish, facts: Facts) -> frozenset[Question]:
         """The profiles, their files, and where each could have its key."""
         asked = (place for home in _wanted(wish, facts) for place in places(
-            sources(wish, facts, home, file(facts, home.config))
+            sources(wish, facts, home, facts.file(home.config))
         ))
-        return frozenset({_locate(wish), *questions(facts), *asked})
+        return frozenset({PROGRAM.locate(wish), *questions(facts), *asked})
 
     def targets(self, wish: Wish, facts: Facts) -> tuple[Target, ...]:
         """One for each profile that the inventory wants; all that are there by default."""
-        found = _installations(wish, facts)
-        host = _Host(wish, facts, found, tuple(i for i in found if i.package in PACKAGES))
-        if not host.installations and not wish.options.get("commands"):
-            return (_absent(host),)
+        host = _Host(wish, facts, PROGRAM.found(wish, facts))
+        if absent := PROGRAM.absent(wish, host.found):
+            return (Target(self.name, self.name, wish, {}, (), Credential(()), absent=absent),)
         there = {home.name for home in homes(facts)}
         missing = (name for name in wish.options.get("profiles") or () if name not in there)
         return (
@@ -114,7 +112,10 @@ class _Host:
     wish: Wish
     facts: Facts
     found: tuple[Installation, ...]
-    installations: tuple[Installation, ...]
+
+    @property
+    def installations(self) -> tuple[Installation, ...]:
+        return tuple(filter(PROGRAM.owns, self.found))
 
     @property
     def versions(self) -> tuple[Version, ...]:
@@ -126,17 +127,6 @@ def _wanted(wish: Wish, facts: Facts) -> tuple[Home, ...]:
     return tuple(home for home in homes(facts) if not chosen or home.name in chosen)
 
 
-def _locate(wish: Wish) -> Locate:
-    commands = wish.options.get("commands") or ()
-    return Locate(("hermes",), PACKAGES, RUNTIMES, tuple(tuple(argv) for argv in commands))
-
-
-def _installations(wish: Wish, facts: Facts) -> tuple[Installation, ...]:
-    answer = facts.answers.get(_locate(wish), ())
-    rows = answer if isinstance(answer, tuple) else ()
-    return tuple(row for row in rows if isinstance(row, Installation))
-
-
 def _versions(installations: tuple[Installation, ...]) -> tuple[Version, ...]:
     found = (parse(installation.version) for installation in installations)
     return tuple(version for version in found if version is not None)
@@ -146,12 +136,12 @@ def _versions(installations: tuple[Installation, ...]) -> tuple[Version, ...]:
 
 
 def _target(host: _Host, home: Home) -> Target:
-    config = file(host.facts, home.config)
+    config = host.facts.file(home.config)
     return Target(
         client=host.wish.client,
         name=home.name,
         wish=host.wish,
-        files={CONFIG: config, CACHE: file(host.facts, home.cache)},
+        files={CONFIG: config, CACHE: host.facts.file(home.cache)},
         installations=host.installations,
         credential=_gate(sources(host.wish, host.facts, home, config), host.versions),
         refusals=(
@@ -167,7 +157,7 @@ def _target(host: _Host, home: Home) -> Target:
 
 def _context(host: _Host, home: Home, config: FileFact) -> Mapping[str, str]:
     """What a turn and a new key need later on."""
-    pinned = file(host.facts, managed_config(host.facts)).kind is not FileKind.ABSENT
+    pinned = host.facts.file(managed_config(host.facts)).kind is not FileKind.ABSENT
     entry = written(host.wish, host.facts, home, config)
     return {
         turn.MANAGED: managed_directory(host.facts),
@@ -190,20 +180,8 @@ def _missing(host: _Host, name: str) -> Target:
     )
 
 
-def _absent(host: _Host) -> Target:
-    others = ", ".join(one.path for one in host.found)
-    told = "no `hermes` in PATH, the login shell's PATH and the known places"
-    if others:
-        told = f"{others} is not Hermes Agent (no package {PACKAGES[0]} behind it)"
-    client = host.wish.client
-    return Target(client, client, host.wish, {}, (), Credential(()), absent=told)
-
-
 def _gate(found: Sources, versions: tuple[Version, ...]) -> Credential:
-    """The gate must be open for each installation; the first closed one speaks."""
-    judged = [judge(found, version) for version in versions]
-    closed = [credential for credential in judged if not credential.opens]
-    return (closed or judged or [Credential(())])[0]
+    return foremost([judge(found, version) for version in versions])
 
 
 def _wandering(facts: Facts) -> Iterator[Refusal]:
@@ -222,20 +200,14 @@ def _wandering(facts: Facts) -> Iterator[Refusal]:
 
 
 def _unfit_installations(host: _Host) -> Iterator[Refusal]:
-    for one in host.found:
-        told, explicit = " ".join(one.argv), one.found == "inventory"
-        ours = one.package in PACKAGES
-        step = "correct it on the host, or name the launcher: [hosts.NAME.hermes] commands"
-        if one.problem and (explicit or ours):
-            yield Refusal(f"{told}: {one.problem}", step)
-        elif explicit and not ours:
-            yield Refusal(f"{told} does not lead to the package {PACKAGES[0]}", step)
-        elif ours and parse(one.version) is None:
+    yield from PROGRAM.unfit(host.found)
+    for one in PROGRAM.fit(host.found):
+        if parse(one.version) is None:
             yield Refusal(f"{one.path}: its package gives no version", "reinstall Hermes there")
-        elif ours and PurePosixPath(one.interpreter).name.startswith("node"):
+        elif PurePosixPath(one.interpreter).name.startswith("node"):
             yield Refusal(
                 f"{one.path} is the npm bridge, which holds no Hermes of its own",
-                "name the launcher that it installed: [hosts.NAME.hermes] commands",
+                f"name the launcher that it installed: {PROGRAM.launchers}",
             )
 
 
@@ -267,12 +239,6 @@ def _unreadable(config: FileFact) -> Iterator[Refusal]:
 def _notes(host: _Host, config: FileFact) -> Iterator[str]:
     if value := variable(host.facts, HERMES_HOME):
         yield f"Hermes' root is {root(host.facts)} (HERMES_HOME is {value})"
-    if len(host.installations) > 1:
-        told = ", ".join(f"{one.path} ({one.version})" for one in host.installations)
-        yield f"{len(host.installations)} installations share this profile: {told}"
-    if config.is_link:
-        yield (
-            f"{config.path} is a link: {config.real} is edited and the link kept; "
-            "whatever manages that file may put it back"
-        )
+    yield from shared(host.installations, "profile")
+    yield from linked(config, "whatever manages that file may put it back")
     yield from (version.notice for version in host.versions if version.notice)

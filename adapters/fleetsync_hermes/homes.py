@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from fleetsync.facts import Facts, FileFact, FileKind, Question, Read, Variable, VariableFact
+from fleetsync.facts import Facts, FileKind, Question, Read, Variable
 
 HERMES_HOME = Variable("HERMES_HOME")
 MANAGED = Variable("HERMES_MANAGED")
@@ -91,21 +91,8 @@ def managed_directory(facts: Facts) -> str:
 
 def variable(facts: Facts, question: Variable) -> str:
     """A variable's value as the client would most likely see it; "" where it has none."""
-    answer = facts.answers.get(question)
-    return (answer.value or "").strip() if isinstance(answer, VariableFact) else ""
-
-
-def files(facts: Facts, question: Read) -> tuple[FileFact, ...]:
-    """What was found under a pattern; nothing where it was not asked yet."""
-    answer = facts.answers.get(question, ())
-    rows = answer if isinstance(answer, tuple) else ()
-    return tuple(row for row in rows if isinstance(row, FileFact))
-
-
-def file(facts: Facts, question: Read) -> FileFact:
-    """The one file of a plain path."""
-    found = files(facts, question)
-    return found[0] if found else FileFact(question.pattern, FileKind.ABSENT)
+    answer = facts.variable(question)
+    return (answer.value or "").strip() if answer else ""
 
 
 def _listing(base: str) -> Read:
@@ -113,7 +100,7 @@ def _listing(base: str) -> Read:
 
 
 def _named(facts: Facts, base: str) -> Iterator[tuple[str, str]]:
-    for row in files(facts, _listing(base)):
+    for row in facts.files(_listing(base)):
         name = PurePosixPath(row.path).name
         if row.kind is FileKind.DIRECTORY and name != DEFAULT and _NAME.fullmatch(name):
             yield name, row.path

@@ -15,7 +15,7 @@ from fleetsync.facts import Facts, FileKind
 
 from .entry import LIST, MAP
 from .files import document
-from .homes import MANAGED, Home, file, managed_config, variable
+from .homes import MANAGED, Home, managed_config, variable
 
 _OURS = ("model", MAP, LIST, "provider", "base_url", "context_length")
 """What a managed file may not hold: it decides on the provider or on a window."""
@@ -24,7 +24,7 @@ _OURS = ("model", MAP, LIST, "provider", "base_url", "context_length")
 def refusals(wish: Wish, facts: Facts, home: Home) -> Iterator[Refusal]:
     """Why the file of `home` is not ours to edit."""
     owner = variable(facts, MANAGED)
-    marker = file(facts, home.marker)
+    marker = facts.file(home.marker)
     if owner or marker.kind is not FileKind.ABSENT:
         told = f"HERMES_MANAGED is {owner}" if owner else f"{marker.path} stands there"
         yield Refusal(
@@ -35,7 +35,7 @@ def refusals(wish: Wish, facts: Facts, home: Home) -> Iterator[Refusal]:
 
 
 def _pinned(wish: Wish, facts: Facts) -> Iterator[Refusal]:
-    scope = file(facts, managed_config(facts))
+    scope = facts.file(managed_config(facts))
     if scope.kind is FileKind.ABSENT:
         return
     step = "ask the administrator of that host; what it pins beats every profile"

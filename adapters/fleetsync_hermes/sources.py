@@ -48,8 +48,7 @@ class Sources:
 
     def fact(self, place: Place) -> PlaceFact:
         """The host's verdict on `place`."""
-        answer = self.facts.answers.get(place)
-        return answer if isinstance(answer, PlaceFact) else PlaceFact(Verdict.UNKNOWN)
+        return self.facts.place(place)
 
     def look(self, place: Place) -> Look:
         """The verdict with its place in words."""

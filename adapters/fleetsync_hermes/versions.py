@@ -8,14 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fleetsync.programs import Program
 from fleetsync.releases import Number, number, untested
 
-PACKAGES = ("hermes-agent",)
 _CODE = ("hermes_cli/__init__.py", "hermes_cli/config.py", "hermes_cli/runtime_provider.py")
-RUNTIMES = (*_CODE, *(f"../../../../{name}" for name in _CODE))
 """Files that change with the code: the first names the version, the others decide on the
-limits. bin/hermes is ten lines that never change. The installer's checkout has its code
-beside the environment, four levels above the packages."""
+limits. bin/hermes is ten lines that never change."""
+PROGRAM = Program(
+    "hermes", "Hermes Agent",
+    packages=("hermes-agent",),
+    # The installer's checkout has its code beside the environment, four levels above the
+    # packages.
+    runtimes=(*_CODE, *(f"../../../../{name}" for name in _CODE)),
+    proof="METADATA",
+)
 TESTED = ("0.18.2", "0.19.0")
 MINIMUM_WINDOW = 64_000
 """Tokens below which Hermes refuses to start with a model (0.18.2 and 0.19.0,

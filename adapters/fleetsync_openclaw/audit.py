@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fleetsync.adapter import Credential, Look
-from fleetsync.facts import Ask, AskFact, FileFact, PlaceFact, Read, Verdict
+from fleetsync.facts import Ask, AskFact, PlaceFact, Read, Verdict
 
 from . import launch
 from .config import at
@@ -118,9 +118,8 @@ def _unasked(sources: Sources, hidden: Hidden) -> str:
     version = parse(sources.installations[0].version)
     if version is None or not version.is_new:
         return "no OpenClaw of this age is asked for it, and fleetsync does not read it"
-    answer = sources.facts.answers.get(database(sources.site), ())
-    fact = next(iter(answer), None) if isinstance(answer, tuple) else None
-    if not isinstance(fact, FileFact) or not fact.exists:
+    fact = sources.facts.file(database(sources.site))
+    if not fact.exists:
         return "there is no such database on the host"
     return f"it has {fact.size} bytes, more than are copied" if fact.size > CAP else ""
 

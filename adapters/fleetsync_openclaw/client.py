@@ -17,16 +17,17 @@ from fleetsync.adapter import (
     Wish,
 )
 from fleetsync.errors import DocumentError
-from fleetsync.facts import Facts, FileFact, FileKind, Installation, Locate, Question, Read
+from fleetsync.facts import Facts, FileKind, Installation, Question, Read
+from fleetsync.programs import shared
 
 from . import agents, audit, catalog, keeping, loader, refusals, stale, verdict
 from . import seen as evidence
 from . import turn as turns
-from .config import Config, absent, at, complete
+from .config import Config, at, complete
 from .credential import in_database, judge, places
 from .environment import Sources, looks
 from .site import Site, absolute, installed_units, questions, runs, sites, tilde
-from .versions import PACKAGES, RUNTIMES, Version, parse
+from .versions import PROGRAM, Version, parse
 
 
 class OpenClawAdapter:
@@ -36,7 +37,7 @@ class OpenClawAdapter:
 
     def questions(self, wish: Wish, facts: Facts) -> frozenset[Question]:
         """The units and variables, each profile's files and key places, the installations."""
-        asked = {*questions(), _locate(wish)}
+        asked = {*questions(), PROGRAM.locate(wish)}
         for site in sites(wish, facts):
             asked |= _site_questions(wish, facts, site)
         return frozenset(asked)
@@ -107,37 +108,20 @@ def _plugins(site: Site) -> tuple[Read, ...]:
 
 def _config(facts: Facts, site: Site) -> Config:
     """The configuration as far as it was read."""
-    root = _one(facts, Read(site.config)) or absent(site.config)
+    root = facts.file(Read(site.config))
     config = Config(root.path, {root.path: root})
     for _ in range(len(facts.answers)):
         new = _included(config) - set(config.files)
-        found = {path: fact for path in new if (fact := _one(facts, Read(path)))}
+        found = {path: fact for path in new for fact in facts.files(Read(path))[:1]}
         if not found:
             break
         config = Config(config.root, {**config.files, **found})
     return config
 
 
-def _one(facts: Facts, question: Read) -> FileFact | None:
-    answer = facts.answers.get(question, ())
-    rows = answer if isinstance(answer, tuple) else ()
-    return next((row for row in rows if isinstance(row, FileFact)), None)
-
-
-def _locate(wish: Wish) -> Locate:
-    commands = wish.options.get("commands") or ()
-    return Locate(("openclaw",), PACKAGES, RUNTIMES, tuple(tuple(argv) for argv in commands))
-
-
-def _found(wish: Wish, facts: Facts) -> tuple[Installation, ...]:
-    answer = facts.answers.get(_locate(wish), ())
-    rows = answer if isinstance(answer, tuple) else ()
-    return tuple(row for row in rows if isinstance(row, Installation))
-
-
 def _target(wish: Wish, facts: Facts, site: Site) -> Target:
-    config, found = _config(facts, site), _found(wish, facts)
-    installations = tuple(one for one in found if one.package in PACKAGES)
+    config, found = _config(facts, site), PROGRAM.found(wish, facts)
+    installations = tuple(filter(PROGRAM.owns, found))
     sources = Sources(wish, facts, site, complete(config), config, installations)
     why = (*refusals.of_site(site, facts), *refusals.of_installations(found))
     return Target(
@@ -149,7 +133,7 @@ def _target(wish: Wish, facts: Facts, site: Site) -> Target:
         credential=_gate(sources),
         refusals=(*why, *refusals.of_files(config, wish)),
         notes=tuple(_notes(sources, config, installations)),
-        absent="" if installations or wish.options.get("commands") else _absent(found),
+        absent=PROGRAM.absent(wish, found),
         context={**_context(sources), **_of_turns(sources), **keeping.noted(sources)},
     )
 
@@ -199,27 +183,15 @@ def _home(sources: Sources) -> str:
 def _has_plugins(sources: Sources) -> bool:
     """Whether plugins of the user's own take part in what is a valid file."""
     return any(
-        isinstance(row, FileFact) and row.kind is not FileKind.ABSENT
+        fact.kind is not FileKind.ABSENT
         for question in _plugins(sources.site)
-        for row in _rows(sources.facts, question)
+        for fact in sources.facts.files(question)
     )
-
-
-def _rows(facts: Facts, question: Question) -> tuple[object, ...]:
-    answer = facts.answers.get(question, ())
-    return answer if isinstance(answer, tuple) else ()
 
 
 def _versions(installations: Iterable[Installation]) -> tuple[Version, ...]:
     found = (parse(installation.version) for installation in installations)
     return tuple(version for version in found if version is not None)
-
-
-def _absent(found: tuple[Installation, ...]) -> str:
-    others = ", ".join(one.path for one in found)
-    if others:
-        return f"{others} is not OpenClaw (no package.json of {PACKAGES[0]} above it)"
-    return "no `openclaw` in PATH, the login shell's PATH and the known places"
 
 
 def _notes(
@@ -246,9 +218,7 @@ def _notes(
 
 def _installed(sources: Sources, installations: tuple[Installation, ...]) -> Iterator[str]:
     """What the operator should know of the versions that are installed."""
-    if len(installations) > 1:
-        told = ", ".join(f"{one.path} ({one.version})" for one in installations)
-        yield f"{len(installations)} installations share this configuration: {told}"
+    yield from shared(installations, "configuration")
     for version in _versions(installations):
         if version.notice:
             yield version.notice

@@ -13,7 +13,7 @@ from posixpath import dirname, isabs, join, normpath, relpath
 
 from fleetsync.documents import Dialect, Document, Path, Value, parse
 from fleetsync.errors import DocumentError, EditRefused, Unreadable
-from fleetsync.facts import FileFact, FileKind
+from fleetsync.facts import FileFact
 
 CONFIG = "config"
 INCLUDE = "$include"
@@ -187,11 +187,6 @@ def complete(config: Config) -> Value | None:
 def is_pattern(path: str) -> bool:
     """Whether a host would read `path` as a pattern, and so perhaps another file."""
     return any(character in path for character in "*?[")
-
-
-def absent(path: str) -> FileFact:
-    """The fact of a file that is not there."""
-    return FileFact(path, FileKind.ABSENT)
 
 
 def at(value: object, *keys: str) -> object:

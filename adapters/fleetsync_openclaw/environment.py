@@ -70,8 +70,7 @@ class Sources:
 
     def fact(self, place: Place) -> PlaceFact:
         """The host's verdict on `place`; LOOSE where it notes that others use the file."""
-        answer = self.facts.answers.get(place)
-        fact = answer if isinstance(answer, PlaceFact) else PlaceFact(Verdict.UNKNOWN)
+        fact = self.facts.place(place)
         loose = fact.verdict is Verdict.RESOLVES and fact.detail.startswith(_NOTED)
         return replace(fact, verdict=Verdict.LOOSE) if loose else fact
 

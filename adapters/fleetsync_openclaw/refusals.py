@@ -11,7 +11,7 @@ from fleetsync.facts import Facts, FileKind, Installation
 from .config import PATTERN, Config, is_pattern
 from .router import stanza
 from .site import Site, wandering
-from .versions import PACKAGES, parse
+from .versions import PROGRAM, parse
 
 
 def of_site(site: Site, facts: Facts) -> Iterator[Refusal]:
@@ -32,20 +32,9 @@ def of_site(site: Site, facts: Facts) -> Iterator[Refusal]:
 
 def of_installations(found: tuple[Installation, ...]) -> Iterator[Refusal]:
     """What keeps an installation from being asked."""
-    for one in found:
-        explicit = one.found == "inventory"
-        if one.problem and (explicit or one.package in PACKAGES):
-            yield Refusal(
-                f"{' '.join(one.argv)}: {one.problem}", "correct it on the host, or "
-                "name the launcher in the inventory: [hosts.NAME.openclaw] commands",
-            )
-        elif explicit and one.package not in PACKAGES:
-            yield Refusal(
-                f"{' '.join(one.argv)} does not lead to an OpenClaw package",
-                "correct [hosts.NAME.openclaw] commands in the inventory",
-            )
-        elif one.package in PACKAGES:
-            yield from _version(one)
+    yield from PROGRAM.unfit(found)
+    for one in PROGRAM.fit(found):
+        yield from _version(one)
 
 
 def _version(one: Installation) -> Iterator[Refusal]:
@@ -56,8 +45,7 @@ def _version(one: Installation) -> Iterator[Refusal]:
         yield Refusal(
             f"{one.interpreter} is Node {one.interpreter_version}; OpenClaw {one.version} needs "
             f"{version.node}",
-            "update Node there, or name a launcher with a fitting one in "
-            "[hosts.NAME.openclaw] commands",
+            f"update Node there, or name a launcher with a fitting one in {PROGRAM.launchers}",
         )
 
 

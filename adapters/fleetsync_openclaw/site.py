@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fleetsync.adapter import Wish
-from fleetsync.facts import Facts, FileFact, Question, Variable, VariableFact
+from fleetsync.facts import Facts, Question, Variable
 
 from . import units as unit_files
 from .units import Unit
@@ -59,11 +59,7 @@ def sites(wish: Wish, facts: Facts) -> tuple[Site, ...]:
 
 def installed_units(facts: Facts) -> tuple[Unit, ...]:
     """Every gateway unit of this account."""
-    answers = (facts.answers.get(question, ()) for question in unit_files.QUESTIONS)
-    files = (
-        row for rows in answers if isinstance(rows, tuple)
-        for row in rows if isinstance(row, FileFact)
-    )
+    files = (fact for question in unit_files.QUESTIONS for fact in facts.files(question))
     return unit_files.units(files, "" if facts.host is None else facts.host.user)
 
 
@@ -74,8 +70,8 @@ def questions() -> frozenset[Question]:
 
 def runs(site: Site, facts: Facts) -> bool:
     """Whether a gateway runs that can be no other profile's."""
-    answer = facts.answers.get(_ALIVE)
-    return site.alone and isinstance(answer, VariableFact) and answer.running is not None
+    alive = facts.variable(_ALIVE)
+    return site.alone and alive is not None and alive.running is not None
 
 
 def _site(profile: str, found: tuple[Unit, ...], facts: Facts) -> Site:
@@ -95,8 +91,8 @@ def _site(profile: str, found: tuple[Unit, ...], facts: Facts) -> Site:
 
 def _with_gateway(site: Site, facts: Facts, alone: bool) -> Site:
     """A running gateway's own variables decide where no unit does; else they are told."""
-    answers = ((question.name, facts.answers.get(question)) for question in RUNNING)
-    own = {name: a.running for name, a in answers if isinstance(a, VariableFact) and a.running}
+    answers = ((question.name, facts.variable(question)) for question in RUNNING)
+    own = {name: found.running for name, found in answers if found and found.running}
     if not (own and alone):
         return replace(site, alone=alone)
     config, state = derived(own, site.profile, facts)
@@ -112,8 +108,8 @@ def _with_gateway(site: Site, facts: Facts, alone: bool) -> Site:
 
 def _variables(facts: Facts) -> Iterator[tuple[str, str]]:
     for question in VARIABLES:
-        answer = facts.answers.get(question)
-        value = (answer.value or "").strip() if isinstance(answer, VariableFact) else ""
+        answer = facts.variable(question)
+        value = (answer.value or "").strip() if answer else ""
         if value:
             yield question.name, value
 

@@ -43,9 +43,8 @@ def of_line(facts: Facts, unit: Unit, name: str) -> Place | None:
 def _files(facts: Facts, unit: Unit) -> Iterator[FileFact]:
     """The unit's own file and its drop-ins."""
     for question in unit_files.QUESTIONS:
-        answer = facts.answers.get(question, ())
-        for fact in answer if isinstance(answer, tuple) else ():
-            if isinstance(fact, FileFact) and fact.path.startswith((unit.path, f"{unit.path}.d/")):
+        for fact in facts.files(question):
+            if fact.path.startswith((unit.path, f"{unit.path}.d/")):
                 yield fact
 
 

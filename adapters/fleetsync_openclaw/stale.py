@@ -30,10 +30,8 @@ def notes(sources: Sources, config: Config) -> Iterator[str]:
         return
     present = {str(row.get("id")) for row in rows(sources.wish, sources.config)}
     for question in questions(sources.site):
-        answer = sources.facts.answers.get(question, ())
-        for fact in answer if isinstance(answer, tuple) else ():
-            if isinstance(fact, FileFact):
-                yield from _extra(sources, fact, present)
+        for fact in sources.facts.files(question):
+            yield from _extra(sources, fact, present)
 
 
 def _extra(sources: Sources, fact: FileFact, present: set[str]) -> Iterator[str]:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fleetsync.programs import Program
 from fleetsync.releases import Number, number, untested
 
-PACKAGES = ("openclaw",)
-RUNTIMES = ("dist/build-info.json", "dist/entry.js")
-"""Files that change with the code; the launcher openclaw.mjs does not."""
+PROGRAM = Program(
+    "openclaw", "OpenClaw",
+    packages=("openclaw",),
+    # These change with the code; the launcher openclaw.mjs does not.
+    runtimes=("dist/build-info.json", "dist/entry.js"),
+)
 TESTED = ("2026.6.11", "2026.9.6")
 
 _ALWAYS = frozenset((

@@ -23,21 +23,20 @@ from fleetsync.facts import (
     FileFact,
     FileKind,
     Installation,
-    Locate,
     PlaceFact,
     Question,
     Read,
     Variable,
-    VariableFact,
     Verdict,
 )
+from fleetsync.programs import foremost, linked, shared
 
 from . import catalog, default, events, keep, loader, router, turns
 from .credential import judge
 from .files import MODELS, SETTINGS, document
 from .keys import Stored, headers, written
 from .sources import Sources, environment
-from .versions import PACKAGES, RUNTIMES, Version, parse, too_old
+from .versions import PROGRAM, Version, parse, too_old
 
 _AGENT_DIR = Variable("PI_CODING_AGENT_DIR")
 _DEFAULT_DIR = "~/.pi/agent"
@@ -53,7 +52,7 @@ class PiAdapter:
         directory = _directory(facts)
         return frozenset({
             _AGENT_DIR,
-            _locate(wish),
+            PROGRAM.locate(wish),
             _read(directory, MODELS),
             _read(directory, SETTINGS),
             *Stored(directory, wish.provider).places,
@@ -63,9 +62,9 @@ class PiAdapter:
     def targets(self, wish: Wish, facts: Facts) -> tuple[Target, ...]:
         """The one target; every installation on the host shares its directory."""
         directory = _directory(facts)
-        files = {role: _file(facts, directory, role) for role in (MODELS, SETTINGS)}
-        found = _installations(wish, facts)
-        installations = tuple(i for i in found if i.package in PACKAGES)
+        files = {role: facts.file(_read(directory, role)) for role in (MODELS, SETTINGS)}
+        found = PROGRAM.found(wish, facts)
+        installations = tuple(filter(PROGRAM.owns, found))
         sources = _sources(wish, facts, directory)
         return (Target(
             client=self.name,
@@ -76,7 +75,7 @@ class PiAdapter:
             credential=_gate(sources, installations),
             refusals=(*_wandering(facts), *_refusals(wish, files, found)),
             notes=tuple(_notes(facts, files, installations)),
-            absent="" if installations or wish.options.get("commands") else _absent(found),
+            absent=PROGRAM.absent(wish, found),
             context=_context(sources),
         ),)
 
@@ -114,8 +113,8 @@ class PiAdapter:
 
 
 def _wished_directory(facts: Facts) -> str:
-    answer = facts.answers.get(_AGENT_DIR)
-    return (answer.value or "") if isinstance(answer, VariableFact) else ""
+    variable = facts.variable(_AGENT_DIR)
+    return (variable.value or "") if variable else ""
 
 
 def _is_placed(value: str) -> bool:
@@ -147,27 +146,9 @@ def _read(directory: str, role: str) -> Read:
     return Read(f"{directory}/{role}.json")
 
 
-def _locate(wish: Wish) -> Locate:
-    commands = wish.options.get("commands") or ()
-    return Locate(("pi",), PACKAGES, RUNTIMES, tuple(tuple(argv) for argv in commands))
-
-
-def _installations(wish: Wish, facts: Facts) -> tuple[Installation, ...]:
-    answer = facts.answers.get(_locate(wish), ())
-    rows = answer if isinstance(answer, tuple) else ()
-    return tuple(row for row in rows if isinstance(row, Installation))
-
-
-def _file(facts: Facts, directory: str, role: str) -> FileFact:
-    answer = facts.answers.get(_read(directory, role), ())
-    rows = answer if isinstance(answer, tuple) else ()
-    files = [row for row in rows if isinstance(row, FileFact)]
-    return files[0] if files else FileFact(f"{directory}/{role}.json", FileKind.ABSENT)
-
-
 def _sources(wish: Wish, facts: Facts, directory: str) -> Sources:
     """What models.json says of the key, as far as it could be read, and the facts."""
-    fact, stored = _file(facts, directory, MODELS), Stored(directory, wish.provider)
+    fact, stored = facts.file(_read(directory, MODELS)), Stored(directory, wish.provider)
     try:
         found = document(fact, MODELS)
     except DocumentError:
@@ -183,8 +164,8 @@ def _sources(wish: Wish, facts: Facts, directory: str) -> Sources:
 def _named(wish: Wish, facts: Facts, directory: str) -> frozenset[Question]:
     """The variables that this host's files name for the key, and a key in models.json."""
     sources = _sources(wish, facts, directory)
-    key, auth = sources.api_key, facts.answers.get(sources.stored.key)
-    named = {auth.detail} if isinstance(auth, PlaceFact) and _is_reference(auth) else set()
+    key, auth = sources.api_key, facts.place(sources.stored.key)
+    named = {auth.detail} if _is_reference(auth) else set()
     names = {wish.credential, *named, *sources.headers, *(key.variables if key else ())}
     literal = {key.place} if key and key.place and key.may_be_key else set()
     return frozenset({*environment(wish, names), *literal})
@@ -206,12 +187,7 @@ def _context(sources: Sources) -> dict[str, str]:
 
 
 def _gate(sources: Sources, installations: tuple[Installation, ...]) -> Credential:
-    """The gate must be open for each installation; the first closed one speaks."""
-    judged = [judge(sources, version) for version in _versions(installations)]
-    closed = [credential for credential in judged if not credential.opens]
-    if not judged:
-        return Credential((), "", "")
-    return (closed or judged)[0]
+    return foremost([judge(sources, version) for version in _versions(installations)])
 
 
 def _versions(installations: tuple[Installation, ...]) -> tuple[Version, ...]:
@@ -219,27 +195,12 @@ def _versions(installations: tuple[Installation, ...]) -> tuple[Version, ...]:
     return tuple(version for version in found if version is not None)
 
 
-def _absent(found: tuple[Installation, ...]) -> str:
-    others = ", ".join(one.path for one in found)
-    looked = "PATH, the login shell's PATH and the known places"
-    if others:
-        return f"{others} is not Pi (no package.json of {PACKAGES[0]} above it)"
-    return f"no `pi` in {looked}"
-
-
 def _refusals(
     wish: Wish, files: Mapping[str, FileFact], found: tuple[Installation, ...]
 ) -> Iterator[Refusal]:
-    for one in found:
-        explicit = one.found == "inventory"
-        if one.problem and (explicit or one.package in PACKAGES):
-            yield Refusal(f"{' '.join(one.argv)}: {one.problem}", "correct it on the host, or "
-                          "name the launcher in the inventory: [hosts.NAME.pi] commands")
-        elif explicit and one.package not in PACKAGES:
-            yield Refusal(f"{' '.join(one.argv)} does not lead to a Pi package",
-                          "correct [hosts.NAME.pi] commands in the inventory")
-        elif one.package in PACKAGES:
-            yield from _version_refusals(one)
+    yield from PROGRAM.unfit(found)
+    for one in PROGRAM.fit(found):
+        yield from _version_refusals(one)
     yield from _file_refusals(files, _versions(found), wish)
 
 
@@ -251,7 +212,7 @@ def _version_refusals(one: Installation) -> Iterator[Refusal]:
         needed = ".".join(map(str, version.node))
         yield Refusal(
             f"{one.interpreter} is Node {one.interpreter_version}; Pi {one.version} needs {needed}",
-            "update Node there, or name a launcher with a newer one in [hosts.NAME.pi] commands",
+            f"update Node there, or name a launcher with a newer one in {PROGRAM.launchers}",
         )
 
 
@@ -292,20 +253,14 @@ def _unreadable(fact: FileFact, role: str, versions: tuple[Version, ...]) -> Ite
 def _notes(
     facts: Facts, files: Mapping[str, FileFact], installations: tuple[Installation, ...]
 ) -> Iterator[str]:
-    answer = facts.answers.get(_AGENT_DIR)
-    if isinstance(answer, VariableFact) and _is_placed(answer.value or ""):
+    answer = facts.variable(_AGENT_DIR)
+    if answer and _is_placed(answer.value or ""):
         yield f"agent directory {_directory(facts)} (PI_CODING_AGENT_DIR)"
         if answer.session != answer.login and answer.session and answer.login:
             yield f"PI_CODING_AGENT_DIR is {answer.session} in an ssh command: that one is not used"
-    if len(installations) > 1:
-        told = ", ".join(f"{one.path} ({one.version})" for one in installations)
-        yield f"{len(installations)} installations share this agent directory: {told}"
+    yield from shared(installations, "agent directory")
     for fact in files.values():
-        if fact.is_link:
-            yield (
-                f"{fact.path} is a link: {fact.real} is edited and the link kept; "
-                "whatever manages that file may put it back"
-            )
+        yield from linked(fact, "whatever manages that file may put it back")
     for version in _versions(installations):
         if version.notice:
             yield version.notice

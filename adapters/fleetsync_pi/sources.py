@@ -49,13 +49,11 @@ class Sources:
 
     def fact(self, place: Place) -> PlaceFact:
         """The host's verdict on `place`."""
-        answer = self.facts.answers.get(place)
-        return answer if isinstance(answer, PlaceFact) else PlaceFact(Verdict.UNKNOWN)
+        return self.facts.place(place)
 
     def printed(self, command: Resolve) -> PlaceFact | None:
         """The host's verdict on what a command prints; None while it was not run."""
-        answer = self.facts.answers.get(command)
-        return answer if isinstance(answer, PlaceFact) else None
+        return self.facts.place(command) if command in self.facts.answers else None
 
     def origin(self, name: str) -> Place | None:
         """Where Pi has a variable from: the login shell's say counts before that of a plain

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fleetsync.programs import Program
 from fleetsync.releases import Number, number, untested
 
-PACKAGES = ("@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent")
-RUNTIMES = ("dist/bundle/cli-runtime.js", "dist/main.js")
-"""Files that change with the code; cli.js is a loader that never does."""
+PROGRAM = Program(
+    "pi", "Pi",
+    packages=("@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"),
+    # These change with the code; cli.js is a loader that never does.
+    runtimes=("dist/bundle/cli-runtime.js", "dist/main.js"),
+)
 TESTED = ("0.73.1", "0.84.4", "1.6.0")
 
 

@@ -173,7 +173,7 @@ def test_a_host_without_openclaw_is_absent() -> None:
         (replace(OPENCLAW, version=""), "/usr/bin/openclaw: its package.json gives no version"),
         (replace(OPENCLAW, problem="no node"), "/usr/bin/openclaw: no node"),
         (replace(OPENCLAW, found="inventory", package=""),
-         "/usr/bin/openclaw does not lead to an OpenClaw package"),
+         "/usr/bin/openclaw does not lead to a package of OpenClaw"),
     ],
 )
 def test_an_installation_that_cannot_run_is_refused(one: Any, why: str) -> None:

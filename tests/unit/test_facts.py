@@ -8,7 +8,21 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from fleetsync.facts import Facts, HostFacts, Place, PlaceKind, Read, Sealed, VariableFact
+from fleetsync.facts import (
+    Facts,
+    FileFact,
+    FileKind,
+    HostFacts,
+    Locate,
+    Place,
+    PlaceFact,
+    PlaceKind,
+    Read,
+    Sealed,
+    Variable,
+    VariableFact,
+    Verdict,
+)
 
 SECRET = b"canary-secret"
 HOST = HostFacts(PurePosixPath("/home/u"), "u", 1000, "/bin/sh", "Linux", "/bin")
@@ -44,6 +58,21 @@ def test_only_unanswered_questions_are_missing() -> None:
     assert facts.missing(frozenset({first, second})) == frozenset({second})
 
 
+def test_what_nobody_asked_is_absent_or_unknown() -> None:
+    facts = Facts()
+    assert (facts.files(Read("~/*")), facts.installations(Locate(("pi",)))) == ((), ())
+    assert facts.file(Read("~/a")) == FileFact("~/a", FileKind.ABSENT)
+    assert facts.place(Place(PlaceKind.LOGIN, "", "KEY")) == PlaceFact(Verdict.UNKNOWN)
+    assert facts.variable(Variable("HOME")) is None
+
+
+def test_an_answer_is_had_by_its_question() -> None:
+    file, place = FileFact("/a", FileKind.FILE), PlaceFact(Verdict.EMPTY)
+    one, other = Read("/a"), Place(PlaceKind.LOGIN, "", "KEY")
+    facts = Facts(HOST, {one: (file,), other: place})
+    assert (facts.file(one), facts.files(one), facts.place(other)) == (file, (file,), place)
+
+
 def test_a_login_shells_value_comes_before_the_sessions() -> None:
     assert VariableFact("session", "login").value == "login"
     assert VariableFact("session", None).value == "session"
@@ -52,5 +81,5 @@ def test_a_login_shells_value_comes_before_the_sessions() -> None:
 
 @pytest.mark.parametrize("kind", PlaceKind)
 def test_every_kind_of_place_has_words(kind: PlaceKind) -> None:
-    assert Place(kind, "~/file", "NAME").told.replace("~/file", "").replace("NAME", "") is not None
+    assert Place(kind, "~/file", "NAME").told.strip()
     assert "\x1f" not in Place(PlaceKind.JSON, "~/file", "a\x1fb").told

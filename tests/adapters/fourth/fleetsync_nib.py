@@ -27,10 +27,8 @@ class NibAdapter:
 
     def targets(self, wish: Wish, facts: host.Facts) -> tuple[Target, ...]:
         """The file as it is, who would read it, and whether it has a key."""
-        files, found, key = (facts.answers[q] for q in (FILE, _programs(wish), _key(wish)))
-        assert isinstance(files, tuple) and isinstance(found, tuple)
-        (fact,) = (row for row in files if isinstance(row, host.FileFact))
-        programs = tuple(row for row in found if isinstance(row, host.Installation))
+        fact, key = facts.file(FILE), facts.place(_key(wish))
+        programs = facts.installations(_programs(wish))
         gate, why, absent = _gate(wish, key), _refusals(wish, fact), "" if programs else "no `nib`"
         return (Target("nib", "nib", wish, {"catalog": fact}, programs, gate, why, (), absent),)
 
@@ -72,11 +70,10 @@ def _key(wish: Wish) -> host.Place:
     return host.Place(host.PlaceKind.LOGIN, "", wish.credential)
 
 
-def _gate(wish: Wish, key: object) -> client.Credential:
-    fact = key if isinstance(key, host.PlaceFact) else host.PlaceFact(host.Verdict.UNKNOWN)
-    opens = fact.verdict is host.Verdict.RESOLVES
+def _gate(wish: Wish, key: host.PlaceFact) -> client.Credential:
+    opens = key.verdict is host.Verdict.RESOLVES
     cause = "" if opens else f"nib would find no {wish.credential}"
-    trace = (client.Look(_key(wish).told, fact, opens),)
+    trace = (client.Look(_key(wish).told, key, opens),)
     return client.Credential(trace, cause, "" if opens else "set it in ~/.profile on the host")
 
 
