@@ -21,7 +21,7 @@ from fleetsync.errors import HostError, Lost
 from fleetsync.remote import ANSWER_CAP, Writer
 from fleetsync.transaction import Applied, End, Recovered, recover, transact, undo
 from tests.integration.faults import snapshot
-from tests.integration.faults.host import ShellRemote, shell
+from tests.integration.faults.host import Hurry, ShellRemote, shell
 from tests.integration.faults.matrix import Cell, Fault, Phase
 from tests.integration.faults.mutants import MUTANTS
 from tests.integration.faults.points import Act, Call, Decide
@@ -69,6 +69,7 @@ class Driver:
         self.cell, self.template = cell, folder / "template"
         self.settled, self.contacts = snapshot.Settled(settled), 0
         sh, path = shell(cell.shell, folder / "tools")
+        self.hurry = Hurry(folder / "tools")
         self.healthy = ShellRemote(sh, path, folder / "home")
         self.broken = WatchedRemote(sh, path, folder / "home", replaced=MUTANTS.get(mutant, ()))
         self.world = World(self.healthy.home)
@@ -84,6 +85,7 @@ class Driver:
 
     def case(self, point: Call) -> list[str]:
         """What is wrong after a fault at a point, at once and after the next contact."""
+        self.hurry.start_over()
         snapshot.copy(self.template, self.world.home)
         self.broken.decide = self._strike(point.number)
         end = self._act()
