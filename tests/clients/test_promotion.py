@@ -114,6 +114,7 @@ def test_a_promotion_reaches_all_three_clients_on_every_host(
     for name, versions in VERSIONS.items():
         after = {key: file.read_bytes() for key, file in files[name].items()}
         assert after == wanted(before[name])
+        assert {file.stat().st_mode & 0o7777 for file in files[name].values()} == {0o600}
         scratch = tmp_path / name
         scratch.mkdir()
         assert pi.ask_pi(hosts[name], versions["pi"], scratch) == dict.fromkeys(
