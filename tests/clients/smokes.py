@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -118,14 +118,14 @@ class Rig:
     taken: Iterator[int]
 
     def take(
-        self, name: str = "", *, alias: str = "", seconds: int = 9, image: bytes = b"",
+        self, name: str = "", *, aliases: Sequence[str] = (), seconds: int = 9, image: bytes = b"",
         misled: tuple[str, str] = ("", ""),
     ) -> TargetResult:
-        """One attempt at the default alias of a target, and at `alias`. `misled` has a
+        """One attempt at the default alias of a target, and at `aliases`. `misled` has a
         word of the client's command line replaced by another."""
         one = self.targets[name or self.client]
         plan = replace(one.plan, adapter=_misled(one.plan.adapter, *misled))
-        order = Turns((alias,) if alias else (), seconds, 0, image, IMAGE_TEXT if image else "")
+        order = Turns(tuple(aliases), seconds, 0, image, IMAGE_TEXT if image else "")
         journal = Journal(self.directory, f"turns-{next(self.taken)}")
         room = Room(
             Runner(self.remote), journal, Run("r1", "ada@desk", "desk", "g" * 64), "node",

@@ -89,7 +89,7 @@ def test_a_smoke_turn_passes_for_every_profile_and_leaves_the_home_as_it_was(
     rig, host = hermes
     rig.router.go_right()
     before = listing(host.home)
-    row = rig.take(f"hermes/{profile}", alias=alias, seconds=60).turns[-1]
+    row = rig.take(f"hermes/{profile}", aliases=[alias], seconds=60).turns[-1]
     graded(record_property, row, TurnVerdict.PASSED)
     assert (row.alias, listing(host.home)) == (alias, before)
 
@@ -100,7 +100,7 @@ def test_an_image_smoke_brings_back_the_text_of_the_image(
 ) -> None:
     hermes[0].router.go_right()
     rows = hermes[0].take(
-        "hermes/default", alias=smokes.SEES, image=smokes.PICTURE, seconds=60
+        "hermes/default", aliases=[smokes.SEES], image=smokes.PICTURE, seconds=60
     ).turns
     (shown,) = [row for row in rows if row.image]
     graded(record_property, shown, TurnVerdict.PASSED)
