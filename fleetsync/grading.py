@@ -123,7 +123,17 @@ def _routed(evidence: Evidence) -> Found:
     seen = evidence.seen.requested
     told = None if seen is None else ("yes" if seen else "no")
     row = _row("request", "yes", told, holds=bool(seen))
-    return Found(row, TurnVerdict.HARNESS, "nothing shows that a request left the client")
+    reason = f"nothing shows that a request left the client; {_end(evidence.done)}"
+    return Found(row, TurnVerdict.HARNESS, reason)
+
+
+def _end(done: Done) -> str:
+    """How the program ended, without a word of what it printed: that may be anything."""
+    printed = len(done.stdout) + len(done.stderr)
+    return (
+        f"it ended with status {done.status} after {done.seconds:.1f} s, "
+        f"having printed {printed} bytes"
+    )
 
 
 def _provider(evidence: Evidence) -> Found:

@@ -14,7 +14,7 @@ from fleetsync.cli.output import Output, Report
 from fleetsync.cli.record import recorded
 from fleetsync.cli.render import notes, question, results, writable
 from fleetsync.cli.selection import Selection
-from fleetsync.cli.smoke import shown, taken
+from fleetsync.cli.smoke import Wanted, shown, taken, turns_of
 from fleetsync.cli.writing import agreed, approved, declined, final, need_terminal
 from fleetsync.errors import UsageError
 from fleetsync.gates import all_targets_verified
@@ -31,15 +31,20 @@ def apply(
     again: bool = False,
     check_after: float = 0,
     offline: bool = False,
-    turns: bool = False,
+    wanted: Wanted | None = None,
+    alone: str = "",
 ) -> Report:
     """Show what would change, ask, write it, and keep a receipt.
 
     `again` allows a generation that was taken back; `check_after` (seconds) looks again
-    that long after the write; `offline` has no host ask the router about its key; `turns`
-    proves what then holds by a real turn. Raises UsageError where nobody could answer the
-    question.
+    that long after the write; `offline` has no host ask the router about its key. What
+    then holds is proved by real turns as `wanted`; `alone` is an option that tells how and
+    came without --smoke. Raises UsageError for that, as `turns_of` does, and where nobody
+    could answer the question.
     """
+    if alone:
+        raise UsageError(f"{alone} tells how turns are taken, and there is no --smoke")
+    turns = turns_of(selection, wanted) if wanted else None
     need_terminal("apply", selection, yes=yes, look="preview")
     withdrawal = withdrawn.find(selection.receipts, selection.run.generation)
     if withdrawal and not again:
@@ -62,7 +67,7 @@ def apply(
             last, later = check(last, selection, options, output, seconds=check_after)
         turned = None
         if turns and not last.interrupted:
-            last, turned = taken(last, selection, options, output, offline=offline)
+            last, turned = taken(last, selection, options, output, turns, offline=offline)
         made = report("apply", selection, last)
         if turned:
             made = replace(made, all_targets_verified=all_targets_verified(last.hosts))

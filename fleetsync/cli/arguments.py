@@ -6,6 +6,7 @@ Only click is imported before a command has something to do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -46,6 +47,34 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask.")
 offline_option = click.option(
     "--offline", is_flag=True, help="Do not have the hosts ask the router about their keys."
 )
+_TURNS = (
+    click.option("--alias", "aliases", metavar="NAME", multiple=True,
+                 help="Also this alias, besides each target's own default; may be repeated."),
+    click.option("--image", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+                 help="Also show this PNG or JPEG, where the catalog says image."),
+    click.option("--expect", metavar="TEXT", default="",
+                 help="The text in the image that must come back."),
+    click.option("--turn-timeout", "seconds", type=click.IntRange(5, 3600), metavar="SECONDS",
+                 default=90, help="Time for one turn.  [90]"),
+    click.option("--retries", type=click.IntRange(0, 5), metavar="N", default=1,
+                 help="Try a failure that may pass again; every attempt is kept.  [1]"),
+)
+
+
+def turn_options(command: Callable[..., int]) -> Callable[..., int]:
+    """How turns are taken: `fleetsync.cli.smoke.Wanted`, field by field."""
+    for option in reversed(_TURNS):
+        command = option(command)
+    return command
+
+
+def first_given(context: click.Context, *names: str) -> str:
+    """The first of these options that the operator gave, as it is spelled; "" for none."""
+    given = (name for name in names if context.get_parameter_source(name) is not _DEFAULT)
+    spelled = {option.name: option.opts[0] for option in context.command.params}
+    return next((spelled[name] for name in given), "")
+
+
 bundle_option = click.option(
     "--bundle", metavar="ID", default="", callback=not_empty, help="This bundle of the host."
 )

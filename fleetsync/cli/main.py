@@ -9,16 +9,18 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import click
 
 from fleetsync.cli.arguments import (
     carry_out,
     complete_host,
+    first_given,
     named_hosts,
     not_empty,
     offline_option,
+    turn_options,
     yes_option,
 )
 from fleetsync.cli.options import Amount, Commands, options
@@ -102,23 +104,30 @@ def preview(
 @click.option("--check-after", type=Amount(0, 86400), metavar="SECONDS", default=0,
               help="Look again that long after, and name who changed a file since.")
 @click.option("--again", is_flag=True, help="Also a catalog that a rollback --run took back.")
-@click.option("--smoke", "turns", is_flag=True, help="Then prove it by a real turn; see smoke.")
+@click.option("--smoke", "turns", is_flag=True,
+              help="Then prove it by a real turn, as smoke does; the next five say how.")
+@turn_options
 @offline_option
 @click.pass_context
 def apply(
     context: click.Context,
+    /,
     hosts: tuple[str, ...],
     yes: bool,
     check_after: float,
     again: bool,
     turns: bool,
     offline: bool,
+    **how: Any,    # the fields of Wanted
 ) -> int:
     """Show what would change, ask, write it, verify it, and keep a receipt."""
     from fleetsync.cli import apply as applying
+    from fleetsync.cli.smoke import Wanted
 
+    wanted, alone = (Wanted(**how), "") if turns else (None, first_given(context, *how))
     return carry_out(context, hosts, lambda s, o, out: applying.apply(
-        s, o, out, yes=yes, again=again, check_after=check_after, offline=offline, turns=turns
+        s, o, out, yes=yes, again=again, check_after=check_after, offline=offline,
+        wanted=wanted, alone=alone,
     ), again=again)
 
 
@@ -134,27 +143,15 @@ def verify(context: click.Context, hosts: tuple[str, ...]) -> int:
 
 @fleetsync.command(short_help="Prove targets by a real turn through their client")
 @named_hosts
-@click.option("--alias", "aliases", metavar="NAME", multiple=True,
-              help="Also this alias, besides each target's own default; may be repeated.")
-@click.option("--image", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Also show this PNG or JPEG, where the catalog says image.")
-@click.option("--expect", metavar="TEXT", default="",
-              help="The text in the image that must come back.")
-@click.option("--turn-timeout", type=click.IntRange(5, 3600), metavar="SECONDS", default=90,
-              help="Time for one turn.  [90]")
-@click.option("--retries", type=click.IntRange(0, 5), metavar="N", default=1,
-              help="Try a failure that may pass again; every attempt is kept.  [1]")
+@turn_options
 @offline_option
 @click.pass_context
 def smoke(
     context: click.Context,
+    /,
     hosts: tuple[str, ...],
-    aliases: tuple[str, ...],
-    image: Path | None,
-    expect: str,
-    turn_timeout: int,
-    retries: int,
     offline: bool,
+    **how: Any,    # the fields of Wanted
 ) -> int:
     """Prove targets by a bounded real turn through their client, with the host's own key.
 
@@ -164,7 +161,7 @@ def smoke(
     """
     from fleetsync.cli import smoke as smoking
 
-    wanted = smoking.Wanted(aliases, image, expect, turn_timeout, retries)
+    wanted = smoking.Wanted(**how)
     return carry_out(
         context, hosts, lambda s, o, out: smoking.smoke(s, o, out, wanted, offline=offline)
     )

@@ -45,7 +45,7 @@ def smoke(
     Raises UsageError for an alias that no host has, an image that is none or that no alias
     takes, and where the receipt cannot be kept.
     """
-    turns = _turns(selection, wanted)
+    turns = turns_of(selection, wanted)
     jobs = jobs_of(selection, turns, offline=offline)
     with recorded("smoke", selection, Conducted(()), writes=bool(jobs)) as record:
         done = conduct(jobs, workers=options.workers, output=output, quiet=options.quiet)
@@ -59,14 +59,15 @@ def smoke(
 
 
 def taken(
-    last: Conducted, selection: Selection, options: Options, output: Output, *, offline: bool
+    last: Conducted, selection: Selection, options: Options, output: Output, turns: Turns, *,
+    offline: bool,
 ) -> tuple[Conducted, Conducted | None]:
     """The results of a command that wrote, with what turns prove of the targets that now
     hold their wish; and the results of those turns alone, None where no host has one."""
     names = [host.host for host in last.hosts if _HOLDING & set(host.outcomes)]
     if not names:
         return last, None
-    jobs = jobs_of(selection, Turns(selection.smoke), names, offline=offline)
+    jobs = jobs_of(selection, turns, names, offline=offline)
     done = conduct(jobs, workers=options.workers, output=output, quiet=options.quiet)
     answers = {host.host: host for host in done.hosts}
     hosts = tuple(_turned(host, answers.get(host.host)) for host in last.hosts)
@@ -120,7 +121,9 @@ def jobs_of(
     ]
 
 
-def _turns(selection: Selection, wanted: Wanted) -> Turns:
+def turns_of(selection: Selection, wanted: Wanted) -> Turns:
+    """What every host is told of its turns. Raises UsageError for an alias that no host
+    has, and for an image that is none or that no alias takes."""
     found = [alias for _, wishes in selection.wishes for wish in wishes for alias in wish.aliases]
     known = {alias.name for alias in found}
     for name in wanted.aliases:

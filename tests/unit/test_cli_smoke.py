@@ -165,6 +165,28 @@ def test_apply_with_smoke_takes_turns_where_the_wish_now_holds(bench: Bench) -> 
     assert "turns: 2  accepted: 2" in ended.out
 
 
+def test_apply_with_smoke_takes_the_turns_as_it_is_told(bench: Bench) -> None:
+    bench.fleet.set(Step.PREVIEW, in_step("one"))
+    bench.fleet.set(Step.SMOKE, smoked("one", TURN))
+    how = ("--alias", "llm.primary", "--turn-timeout", "30", "--retries", "2")
+    assert bench.run("apply", "--yes", "--smoke", *how, "one").code == 0
+    (turns,) = [job.turns for job in bench.fleet.ran if job.step is Step.SMOKE]
+    assert (turns.aliases, turns.seconds, turns.retries) == (("llm.primary",), 30, 2)
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (("--turn-timeout", "90"), "--turn-timeout tells how turns are taken, and there is no --smoke"),
+    (("--alias", "llm.primary"), "--alias tells how"),
+    (("--smoke", "--alias", "llm.unknown"), "no selected host has the alias 'llm.unknown'"),
+])
+def test_apply_refuses_what_makes_no_sense_of_turns_before_any_host(
+    bench: Bench, words: tuple[str, ...], told: str
+) -> None:
+    ended = bench.run("apply", "--yes", *words)
+    assert (ended.code, bench.fleet.ran) == (2, [])
+    assert told in ended.err
+
+
 def test_apply_fails_where_the_turn_after_it_does(bench: Bench) -> None:
     bench.fleet.set(Step.PREVIEW, drift("one"))
     bench.fleet.set(Step.APPLY, changed("one"))

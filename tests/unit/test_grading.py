@@ -98,6 +98,13 @@ def test_what_a_client_does_not_tell_is_unavailable_and_not_inferred(name: str) 
     assert [row.seen for row in silent] == ["unavailable"]
 
 
+def test_a_turn_without_a_request_tells_how_the_client_ended_and_not_what_it_said() -> None:
+    done = replace(ENDED, status=3, stderr=Sealed(b"no key sk-canary"))
+    graded = _graded(replace(GOOD, requested=False), done)
+    assert "it ended with status 3 after 1.5 s, having printed 16 bytes" in graded.reason
+    assert "canary" not in repr(graded)
+
+
 def test_the_address_of_another_provider_is_told_without_what_may_be_a_key() -> None:
     graded = _graded(replace(GOOD, router="https://me:hunter2@elsewhere/v1?key=hunter3"))
     assert "https://elsewhere/v1?…" in graded.reason
