@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fleetsync.adapter import Adapter, FileEdit, KeepsKeys, Planned, Refusal, Target, Wish
+from fleetsync.adapter import Adapter, FileEdit, Keep, KeepsKeys, Planned, Refusal, Target, Wish
 from fleetsync.documents import Dialect
 from fleetsync.errors import DocumentError
-from fleetsync.facts import Facts, FileFact, Sealed
+from fleetsync.facts import Facts, FileFact, Place, Resolve, Sealed
 from fleetsync.outcome import Outcome, RouterRow, RouterVerdict, label
 
 OPEN, CLOSED, INDETERMINATE = "open", "closed", "indeterminate"
@@ -117,15 +117,26 @@ def proved(plan: Plan, row: RouterRow, host: str) -> Plan:
     refusal = Refusal(
         f"{row.url} rejects the key that {client} has on this host"
         + (f" ({row.detail})" if row.detail else ""),
-        renewal(plan, host) or _by_hand(plan),
+        _renewed(plan, host),
     )
     return replace(plan, refusals=(refusal, *plan.refusals))
 
 
-def _by_hand(plan: Plan) -> str:
-    """What the operator does where no command of ours can put a new key."""
-    lines = plan.adapter.keep(plan.target).lines if isinstance(plan.adapter, KeepsKeys) else ""
-    return lines or f"put a valid key where {plan.target.client} reads it on the host"
+def _renewed(plan: Plan, host: str) -> str:
+    """How the target gets another key: by our command, where its client keeps one of its
+    own, or where the one stands that it has."""
+    keep = plan.adapter.keep(plan.target) if isinstance(plan.adapter, KeepsKeys) else Keep()
+    source = plan.target.credential.source
+    told = _where(source) if source else ""
+    if command := renewal(plan, host):
+        return f"{command}\nor: {told}" if told and source != keep.place else command
+    return told or keep.lines or f"put a valid key where {plan.target.client} reads it on the host"
+
+
+def _where(source: Place | Resolve) -> str:
+    if isinstance(source, Resolve):
+        return f"have the command give a valid key: {source.place.told}"
+    return f"replace the key where it stands: {source.told}"
 
 
 def renewal(plan: Plan, host: str) -> str:

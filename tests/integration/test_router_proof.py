@@ -81,7 +81,10 @@ def test_a_key_that_the_router_rejects_is_refused_before_any_change(
     found = target(node, router, Step.APPLY)
     assert (found.outcome, verdict(found)) == (Outcome.REFUSED, RouterVerdict.REJECTED)
     assert "rejects the key that pi has on this host (401)" in found.reason
-    assert found.step == "fleetsync credential set node --target pi"
+    assert found.step == (
+        "fleetsync credential set node --target pi\n"
+        f"or: replace the key where it stands: {standin.NAME} in the login shell's environment"
+    )
     assert listing(node.home) == before
     assert "a-key-of-nobody-77" not in repr(found)
 

@@ -90,7 +90,7 @@ def asking(*questions: Resolve) -> Callable[[Facts], Credential]:
     return judge
 
 
-def standing(source: Place | None = KEY) -> Callable[[Facts], Credential]:
+def standing(source: Place | Resolve | None = KEY) -> Callable[[Facts], Credential]:
     """An open gate whose key stands at `source`."""
     return lambda facts: Credential((Seen(KEY.told, GOOD, opens=True),), source=source)
 
@@ -285,7 +285,7 @@ def test_a_rejected_key_refuses_the_target(bench: Bench) -> None:
     (target,) = bench.proved(Nib(standing()))
     assert (target.outcome, target.credential) == (Outcome.REFUSED, "open")
     assert target.reason == f"{URL} rejects the key that nib has on this host (401)"
-    assert target.step == "put a valid key where nib reads it on the host"
+    assert target.step == f"replace the key where it stands: {KEY.told}"
 
 
 @dataclass
@@ -302,6 +302,23 @@ def test_a_client_that_keeps_a_key_is_given_a_new_one_by_the_next_command(
     bench.rows[KEY] = RouterRow(RouterVerdict.REJECTED, URL, "401")
     (target,) = bench.proved(Keeping(standing(), targets_of=("work",)))
     assert target.step == "fleetsync credential set node --target nib/work"
+
+
+def test_a_rejected_key_that_stands_elsewhere_is_named_by_its_place(bench: Bench) -> None:
+    login = Place(PlaceKind.LOGIN, "", NAME)
+    bench.rows[login] = RouterRow(RouterVerdict.REJECTED, URL, "401")
+    (target,) = bench.proved(Keeping(standing(login)))
+    assert target.step == (
+        "fleetsync credential set node --target nib\n"
+        f"or: replace the key where it stands: {NAME} in the login shell's environment"
+    )
+
+
+def test_a_command_that_gives_a_rejected_key_is_named(bench: Bench) -> None:
+    bench.answers[RUNS] = PlaceFact(Verdict.RESOLVES)
+    bench.rows[RUNS] = RouterRow(RouterVerdict.REJECTED, URL, "401")
+    (target,) = bench.proved(Nib(standing(RUNS)))
+    assert target.step == f"have the command give a valid key: {RUNS.place.told}"
 
 
 def test_a_closed_gate_names_the_command_that_opens_it_and_the_other_way(
