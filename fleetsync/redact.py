@@ -15,6 +15,10 @@ from fleetsync.documents import Span
 MASK = "•••"
 """Stands for a masked value whatever its length."""
 
+_PREFIXED = (
+    r"\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf|glpat|AKIA)[-_][A-Za-z0-9_-]{8,}"
+    r"|\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)*"
+)
 _TOKEN = re.compile(
     # A fingerprint of a public key is there to be compared: it is the one long word kept.
     r"(?P<kept>\bSHA256:[A-Za-z0-9+/]{43}(?![A-Za-z0-9+/=]))"
@@ -22,10 +26,10 @@ _TOKEN = re.compile(
     r"|(?<=://)[^\s/@]+(?=@)"
     r"|(?i:(?<=[?&]))[\w.-]*(?i:key|token|secret|password)[\w.-]*=[^\s&]+"
     r"|(?i:\b[\w-]*(?:api[_-]?key|token|secret|password|passwd)[\w-]*[\"']?\s*[=:]\s*)[\"']?[^\s\"',}]+"
-    r"|\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf|glpat|AKIA)[-_][A-Za-z0-9_-]{8,}"
-    r"|\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)*"
+    rf"|{_PREFIXED}"
     r"|\b(?=[A-Za-z0-9_+=-]*[0-9])(?=[A-Za-z0-9_+=-]*[A-Za-z])[A-Za-z0-9_+=-]{24,}"
 )
+_KEY = re.compile(_PREFIXED + r"|(?<![A-Za-z0-9])(?=\d*[A-Za-z])(?=[A-Za-z]*\d)[A-Za-z0-9]{24,}")
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -51,6 +55,12 @@ def words(text: str, limit: int = 400) -> str:
     most `limit` characters long."""
     clean = printable(_TOKEN.sub(_masked, " ".join(text.split())))
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
+
+
+def named(text: str) -> str:
+    """Text with names in it that a router or a client chose, as of models: what has the
+    shape of a key is masked, but a name may be long, as long as it has parts."""
+    return printable(_KEY.sub(MASK, text))
 
 
 def _masked(found: re.Match[str]) -> str:

@@ -26,7 +26,7 @@ from fleetsync.outcome import (
 )
 from fleetsync.plan import OPEN, Plan
 from fleetsync.receipt import now
-from fleetsync.redact import printable
+from fleetsync.redact import named, printable
 from fleetsync.remote import Runner
 
 _RETRIED = (TurnVerdict.ROUTER, TurnVerdict.TIMEOUT, TurnVerdict.CRASH)
@@ -232,13 +232,13 @@ def _row(
     room: Room, plan: Plan, turn: Turn, attempt: int, seen: Seen | None, done: Done | None,
     graded: Grade,
 ) -> TurnRow:
-    checks = tuple(replace(row, seen=printable(row.seen)) for row in graded.checks)
+    checks = tuple(replace(row, seen=named(row.seen)) for row in graded.checks)
     return TurnRow(
         identity=turn.identity,
         alias=turn.alias.name,
         attempt=attempt,
         verdict=graded.verdict,
-        reason=printable(graded.reason),
+        reason=named(graded.reason),
         step=_STEPS.get(graded.verdict, "").format(host=room.host),
         checks=checks,
         warnings=tuple(map(printable, seen.warnings)) if seen else (),

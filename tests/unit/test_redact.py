@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetsync.documents import Span
-from fleetsync.redact import MASK, mask, printable, words
+from fleetsync.redact import MASK, mask, named, printable, words
 
 SECRETS = [
     "Authorization: Bearer abc.def-ghi",
@@ -54,6 +54,22 @@ def test_free_text_comes_on_one_line_and_bounded() -> None:
 def test_no_control_character_passes(text: str) -> None:
     shown = printable(text)
     assert not any((ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160 for c in shown)
+
+
+@pytest.mark.parametrize("name", [
+    "glm53-flash-393k-c1", "qwen2.5-coder-32b-instruct-q4_k_m-20260101", "vision.ocr",
+    "meta-llama/Llama-3.3-70B-Instruct", "a fallback",
+])
+def test_a_models_name_is_shown_whole_however_long(name: str) -> None:
+    assert named(f"answered as {name}") == f"answered as {name}"
+
+
+@pytest.mark.parametrize("key", [
+    "sk-abcdef0123456789", "hf_AbCdEfGhIjKlMnOp", "0123456789abcdef0123456789abcdef",
+    "eyJhbGciOiJIUzI1NiJ9.e30.abc", "A1bC2dE3fG4hI5jK6lM7nO8pQ9",
+])
+def test_a_key_in_a_names_place_is_masked(key: str) -> None:
+    assert named(f"answered as {key}\x1b[2J") == f"answered as {MASK}\\x1b[2J"
 
 
 def test_a_masked_value_does_not_tell_its_length() -> None:

@@ -172,6 +172,14 @@ def test_a_failed_turn_names_the_command_to_go_on_with(setting: Setting) -> None
     assert setting.take(retries=0).step.endswith("with: fleetsync doctor node")
 
 
+def test_a_key_that_a_router_answers_with_is_shown_nowhere(setting: Setting) -> None:
+    key = "sk-echoed0123456789abcdef"
+    setting.client.answers = [lambda turn: replace(right(turn), answered_as=key)]
+    result = setting.take()
+    assert result.turns[0].verdict is TurnVerdict.WRONG_MODEL
+    assert key not in repr(result)
+
+
 def test_a_passed_turn_says_what_ran_and_leaves_the_target_in_step(setting: Setting) -> None:
     result = setting.take()
     (row,) = result.turns
