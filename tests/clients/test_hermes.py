@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.clients.command import ALIASES, KEY, NAME, OTHER, URL, VISION, Commands
 from tests.clients.install import launcher, node, starting
 from tests.integration.sshd import RemoteHost, Sshd
 from tests.listing import listing
@@ -20,13 +18,7 @@ from tests.matrix import FULL
 VERSIONS = ("0.19.0", "0.18.2")
 FEW = VERSIONS if FULL else VERSIONS[:1]
 """test_promotion has both versions in any case."""
-ALIASES = ("llm.primary", "llm.secondary", "vision.general", "vision.ocr")
-KEY = "canary-of-this-host-4c0ffee"
-NAME = "ROUTER_API_KEY"
-URL = "https://router.example.net/v1"
 PROFILES = ("default", "listed", "migrated", "work")
-
-Fleetsync = Callable[..., tuple[int, dict[str, Any]]]
 
 
 def mapped(window: int = 524288) -> str:
@@ -40,7 +32,7 @@ def mapped(window: int = 524288) -> str:
         "# Hermes on this host\n"
         "model:\n  default: llm.primary\n  provider: custom:anvil  # not the cloud\n\n"
         "providers:\n"
-        "  local:\n    base_url: http://127.0.0.1:9/v1\n    api_key: a-literal-key-of-another\n"
+        f"  local:\n    base_url: http://127.0.0.1:9/v1\n    api_key: {OTHER}\n"
         "    models: {qwen: {context_length: 524288}}\n"
         f"  anvil:\n    base_url: {URL}\n    key_env: {NAME}\n    models:\n{rows}\n"
         "agent:\n  max_turns: 41\ntoolsets: [hermes-cli]\n\n"
@@ -104,47 +96,6 @@ def furnish(host: RemoteHost) -> dict[str, Path]:
     for name in ("default", "listed", "migrated"):
         host.plant(f"{PLACES[name]}/.env", f"{NAME}={KEY}\n", mode=0o600)
     return files
-
-
-@pytest.fixture
-def fleetsync(tmp_path: Path) -> Callable[..., Fleetsync]:
-    """Runs the command line against one host; answers its exit code and its JSON."""
-
-    def of(
-        host: RemoteHost, more: str = "", clients: tuple[str, ...] = ("hermes",)
-    ) -> Fleetsync:
-        inventory = tmp_path / "inventory"
-        inventory.mkdir(exist_ok=True)
-        table = "\n".join(f"{k} = {json.dumps(v)}" for k, v in host.inventory_table().items())
-        (inventory / "fleet.toml").write_text(
-            f'[router]\nprovider = "anvil"\nbase_url = "{URL}"\ncredential = "{NAME}"\n\n'
-            f"[hosts.node]\n{table}\nclients = {json.dumps(clients)}\n{more}"
-        )
-        (inventory / "catalog.toml").write_text("\n".join(
-            f'[aliases."{a}"]\ncontext_window = 393216\nmax_output_tokens = 4096\n'
-            + ('input = ["text", "image"]\n' if a.startswith("vision") else "")
-            for a in ALIASES
-        ))
-
-        def run(*arguments: str) -> tuple[int, dict[str, Any]]:
-            # No test asks a router that is not on this machine.
-            arguments += ("--offline",) if arguments[0] in {"apply", "doctor"} else ()
-            done = subprocess.run(
-                [sys.executable, "-m", "fleetsync", "--inventory", str(inventory), *arguments,
-                 "--json", "node"],
-                capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
-                env={**os.environ, NAME: "the-operators-own-key"}, check=False,
-            )
-            everything = done.stdout + done.stderr
-            for path in inventory.rglob("*"):
-                everything += path.read_text("utf-8", "replace") if path.is_file() else ""
-            assert KEY not in everything
-            assert "a-literal-key-of-another" not in everything
-            return done.returncode, json.loads(done.stdout)
-
-        return run
-
-    return of
 
 
 def ask_hermes(version: str, config: Path, scratch: Path) -> dict[str, int]:
@@ -213,12 +164,12 @@ def rest(host: RemoteHost) -> dict[str, tuple[object, ...]]:
 
 @pytest.mark.parametrize("version", FEW)
 def test_a_promotion_reaches_every_profile_and_repeats_change_nothing(
-    version: str, sshd_host: Sshd, fleetsync: Callable[..., Fleetsync], tmp_path: Path
+    version: str, sshd_host: Sshd, fleetsync: Commands, tmp_path: Path
 ) -> None:
     host = sshd_host("node")
     install(host, version)
     files = furnish(host)
-    run = fleetsync(host)
+    run = fleetsync(host, "hermes", seeing=VISION)
 
     before = listing(host.home)
     code, report = run("preview")
@@ -249,12 +200,12 @@ def test_a_promotion_reaches_every_profile_and_repeats_change_nothing(
 
 @pytest.mark.parametrize("version", FEW)
 def test_what_hermes_itself_rewrites_still_reads_as_in_step(
-    version: str, sshd_host: Sshd, fleetsync: Callable[..., Fleetsync]
+    version: str, sshd_host: Sshd, fleetsync: Commands
 ) -> None:
     host = sshd_host("node")
     install(host, version)
     files = furnish(host)
-    run = fleetsync(host)
+    run = fleetsync(host, "hermes", seeing=VISION)
     assert run("apply", "--yes")[0] == 0
     written = {name: file.read_bytes() for name, file in files.items()}
     for name in PROFILES:
@@ -271,13 +222,13 @@ def test_what_hermes_itself_rewrites_still_reads_as_in_step(
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_policies_of_a_profile_are_seen_by_the_real_hermes(
-    version: str, sshd_host: Sshd, fleetsync: Callable[..., Fleetsync]
+    version: str, sshd_host: Sshd, fleetsync: Commands
 ) -> None:
     host = sshd_host("node")
     install(host, version)
     file = host.plant(".hermes/config.yaml", plain(393216), mode=0o600)
     policy = "[hosts.node.hermes.policy]\nmanage_max_output = true\nmanage_reasoning = true\n"
-    run = fleetsync(host, policy)
+    run = fleetsync(host, "hermes", more=policy, seeing=VISION)
     code, report = run("apply", "--yes")
     assert (code, outcomes(report)) == (0, {"default": "changed"}), report
     assert "\n  default: llm.secondary\n  max_tokens: 4096\n" in file.read_text()
@@ -288,7 +239,7 @@ def test_the_policies_of_a_profile_are_seen_by_the_real_hermes(
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_file_that_hermes_understands_otherwise_is_not_written(
-    version: str, sshd_host: Sshd, fleetsync: Callable[..., Fleetsync]
+    version: str, sshd_host: Sshd, fleetsync: Commands
 ) -> None:
     host = sshd_host("node")
     install(host, version)
@@ -296,7 +247,7 @@ def test_a_file_that_hermes_understands_otherwise_is_not_written(
     host.plant(".hermes/config.yaml", listed().replace("- name: anvil", "- name: Anvil"))
     host.plant(".hermes/.env", f"{NAME}={KEY}\n", mode=0o600)
     before = listing(host.home)
-    run = fleetsync(host)
+    run = fleetsync(host, "hermes", seeing=VISION)
     assert outcomes(run("preview")[1]) == {"default": "drift"}
     code, report = run("apply", "--yes")
     assert (code, outcomes(report)) == (5, {"default": "refused"}), report
@@ -306,7 +257,7 @@ def test_a_file_that_hermes_understands_otherwise_is_not_written(
 
 
 def test_a_profile_may_bear_another_clients_name(
-    sshd_host: Sshd, fleetsync: Callable[..., Fleetsync]
+    sshd_host: Sshd, fleetsync: Commands
 ) -> None:
     host = sshd_host("node")
     install(host, VERSIONS[0])
@@ -316,7 +267,7 @@ def test_a_profile_may_bear_another_clients_name(
     host.plant(".pi/agent/models.json", json.dumps({"providers": {"anvil": pi}}), mode=0o600)
     for place in (".hermes", ".hermes/profiles/pi"):
         host.plant(f"{place}/config.yaml", plain(), mode=0o600)
-    run = fleetsync(host, clients=("pi", "hermes"))
+    run = fleetsync(host, "pi", "hermes", seeing=VISION)
     code, report = run("apply", "--yes")
     found = {(row["client"], row["name"]): row["outcome"] for row in report["hosts"][0]["targets"]}
     names = (("pi", "pi"), ("hermes", "default"), ("hermes", "pi"))
@@ -326,14 +277,14 @@ def test_a_profile_may_bear_another_clients_name(
 
 @pytest.mark.parametrize("version", FEW)
 def test_a_profile_without_its_own_key_is_refused_and_the_others_are_not(
-    version: str, sshd_host: Sshd, fleetsync: Callable[..., Fleetsync]
+    version: str, sshd_host: Sshd, fleetsync: Commands
 ) -> None:
     host = sshd_host("node")
     install(host, version)
     files = furnish(host)
     (host.home / PLACES["migrated"] / ".env").unlink()
     before = files["migrated"].read_bytes()
-    code, report = fleetsync(host)("apply", "--yes")
+    code, report = fleetsync(host, "hermes", seeing=VISION)("apply", "--yes")
     wanted = {**dict.fromkeys(PROFILES, "changed"), "migrated": "refused"}
     assert (code, outcomes(report)) == (5, wanted), report
     (refused,) = [row for row in report["hosts"][0]["targets"] if row["name"] == "migrated"]
@@ -343,13 +294,13 @@ def test_a_profile_without_its_own_key_is_refused_and_the_others_are_not(
 
 
 def test_a_host_without_any_key_is_untouched(
-    sshd_host: Sshd, fleetsync: Callable[..., Fleetsync]
+    sshd_host: Sshd, fleetsync: Commands
 ) -> None:
     host = sshd_host("node")
     install(host, VERSIONS[0])
     host.plant(".hermes/config.yaml", mapped(), mode=0o600)
     before = listing(host.home)
-    code, report = fleetsync(host)("apply", "--yes")
+    code, report = fleetsync(host, "hermes", seeing=VISION)("apply", "--yes")
     assert (code, outcomes(report)) == (5, {"default": "refused"})
     (target,) = report["hosts"][0]["targets"]
     assert "Hermes would send `no-key-required`" in target["reason"]

@@ -4,29 +4,22 @@ pinned versions, does not meet."""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.clients.command import ALIASES, KEY, NAME, OTHER, TOKEN, URL, Commands, Fleetsync
 from tests.clients.install import launcher, node
 from tests.integration.sshd import RemoteHost, Sshd
 from tests.listing import listing
 
 NEW, OLD = "2026.9.6", "2026.6.11"
-ALIASES = ("llm.primary", "llm.secondary", "vision.general", "vision.ocr")
-NAME, KEY = "ROUTER_API_KEY", "canary-of-this-host-4c0ffee"
 CONFIG = ".openclaw/openclaw.json"
-
-Fleetsync = Callable[..., tuple[int, dict[str, Any]]]
 
 
 def rows(window: int = 524288, output: int = 8192) -> str:
@@ -42,7 +35,7 @@ def rows(window: int = 524288, output: int = 8192) -> str:
 
 def provider(models: str) -> str:
     return (
-        f'{{\n      baseUrl: "https://router.example.net/v1", api: "openai-completions",\n'
+        f'{{\n      baseUrl: "{URL}", api: "openai-completions",\n'
         f'      apiKey: "${{{NAME}}}",\n      models: {models},\n    }}'
     )
 
@@ -51,9 +44,9 @@ def config(models: str, more: str = "") -> str:
     return (
         "// this host's OpenClaw\n{\n"
         f"  gateway: {{ mode: 'local', port: {free_port()}, bind: 'loopback',\n"
-        '    auth: { mode: "token", token: "a-gateway-token-of-the-host" } },\n'
+        f'    auth: {{ mode: "token", token: "{TOKEN}" }} }},\n'
         "  models: { providers: {\n"
-        '    local: { baseUrl: "http://127.0.0.1:9/v1", apiKey: "a-literal-key-of-another",\n'
+        f'    local: {{ baseUrl: "http://127.0.0.1:9/v1", apiKey: "{OTHER}",\n'
         "      models: [{ id: 'qwen', name: 'Qwen', contextWindow: 524288, maxTokens: 8192 }] },\n"
         f"    anvil: {models},\n  }} }},\n{more}}}\n"
     )
@@ -71,43 +64,6 @@ def install(host: RemoteHost, version: str) -> None:
     programs.mkdir(parents=True, exist_ok=True)
     (programs / "openclaw").symlink_to(launcher("openclaw", version))
     (programs / "node").symlink_to(node())
-
-
-@pytest.fixture
-def fleetsync(tmp_path: Path) -> Callable[[RemoteHost], Fleetsync]:
-    """Runs the command line against one host; answers its exit code and its JSON."""
-
-    def of(host: RemoteHost) -> Fleetsync:
-        inventory = tmp_path / "inventory"
-        inventory.mkdir(exist_ok=True)
-        table = "\n".join(f"{k} = {json.dumps(v)}" for k, v in host.inventory_table().items())
-        (inventory / "fleet.toml").write_text(
-            '[router]\nprovider = "anvil"\nbase_url = "https://router.example.net/v1"\n'
-            f'credential = "{NAME}"\n\n[hosts.node]\n{table}\nclients = ["openclaw"]\n'
-        )
-        (inventory / "catalog.toml").write_text("\n".join(
-            f'[aliases."{a}"]\ncontext_window = 393216\nmax_output_tokens = 4096' for a in ALIASES
-        ))
-
-        def run(*arguments: str) -> tuple[int, dict[str, Any]]:
-            # No test asks a router that is not on this machine.
-            arguments += ("--offline",) if arguments[0] in {"apply", "doctor"} else ()
-            done = subprocess.run(
-                [sys.executable, "-m", "fleetsync", "--inventory", str(inventory), *arguments,
-                 "--json", "node"],
-                capture_output=True, text=True, timeout=600, stdin=subprocess.DEVNULL,
-                env={**os.environ, NAME: "the-operators-own-key"}, check=False,
-            )
-            kept = [p.read_text("utf-8", "replace") for p in inventory.rglob("*") if p.is_file()]
-            told = done.stdout + done.stderr + "".join(kept)
-            assert KEY not in told
-            assert "a-literal-key-of-another" not in told
-            assert "a-gateway-token-of-the-host" not in told
-            return done.returncode, json.loads(done.stdout)
-
-        return run
-
-    return of
 
 
 def ask(home: Path, version: str, *words: str) -> Any:
@@ -176,29 +132,29 @@ def is_in_step(host: RemoteHost, version: str, run: Fleetsync) -> None:
 
 
 def test_a_promotion_reaches_an_included_file_and_a_running_gateway(
-    sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
+    sshd_host: Sshd, fleetsync: Commands
 ) -> None:
     host, text = sshd_host("node"), config('{ $include: "./parts/anvil.json5" }')
     root = planted(host, NEW, text)
     part = host.plant(".openclaw/parts/anvil.json5", provider(rows()), mode=0o640)
     with gateway(host.home, NEW):
-        promote(fleetsync(host))
+        promote(fleetsync(host, "openclaw"))
         answer = ask(host.home, NEW, "gateway", "call", "config.get", "--params", "{}")
     runtime = answer["runtimeConfig"]["models"]["providers"]["anvil"]["models"]
     assert limits(runtime) == dict.fromkeys(ALIASES, (393216, 4096))
     assert (root.read_text(), part.read_text()) == (text, provider(rows(393216, 4096)))
     assert part.stat().st_mode & 0o7777 == 0o640
-    is_in_step(host, NEW, fleetsync(host))
+    is_in_step(host, NEW, fleetsync(host, "openclaw"))
 
 
 def test_a_file_that_openclaw_already_rejects_is_named_and_left(
-    sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
+    sshd_host: Sshd, fleetsync: Commands
 ) -> None:
     host = sshd_host("node")
     stamp = '  meta: { lastTouchedAt: "2026-06-01T00:00:00Z" },\n'
     planted(host, NEW, config(provider(rows()), stamp))
     before = listing(host.home)
-    code, report = fleetsync(host)("apply", "--yes")
+    code, report = fleetsync(host, "openclaw")("apply", "--yes")
     assert (code, outcome(report)) == (5, "refused"), json.dumps(report)
     (target,) = report["hosts"][0]["targets"]
     assert "rejects the file as it already stands: meta" in target["reason"]
@@ -207,13 +163,13 @@ def test_a_file_that_openclaw_already_rejects_is_named_and_left(
 
 
 def test_a_host_without_its_own_key_is_refused_and_untouched(
-    sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
+    sshd_host: Sshd, fleetsync: Commands
 ) -> None:
     host = sshd_host("node")
     install(host, NEW)
     host.plant(CONFIG, config(provider(rows())))
     before = listing(host.home)
-    code, report = fleetsync(host)("apply", "--yes")
+    code, report = fleetsync(host, "openclaw")("apply", "--yes")
     assert (code, outcome(report)) == (5, "refused"), json.dumps(report)
     (target,) = report["hosts"][0]["targets"]
     assert len(target["changes"]) == 8

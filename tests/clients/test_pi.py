@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.clients.command import ALIASES, KEY, NAME, OTHER, URL, Commands
 from tests.clients.install import launcher, node
 from tests.integration.sshd import RemoteHost, Sshd
 from tests.listing import listing
@@ -19,11 +17,7 @@ from tests.matrix import FULL
 
 VERSIONS = ("1.6.0", "0.84.4", "0.73.1") if FULL else ("1.6.0", "0.84.4")
 """test_promotion has the first and the last in any case."""
-ALIASES = ("llm.primary", "llm.secondary", "vision.general", "vision.ocr")
-KEY = "canary-of-this-host-4c0ffee"
-BARE, DOLLAR = "ROUTER_API_KEY", "$ROUTER_API_KEY"
-
-Fleetsync = Callable[..., tuple[int, dict[str, Any]]]
+BARE, DOLLAR = NAME, f"${NAME}"
 
 
 def spelled(version: str) -> str:
@@ -42,9 +36,9 @@ def models(version: str, window: int = 524288, output: int = 8192) -> str:
         "// this host's models\n"
         '{\n  "providers": {\n'
         '    "local": {\n      "baseUrl": "http://127.0.0.1:9/v1",\n'
-        '      "api": "openai-completions",\n      "apiKey": "a-literal-key-of-another",\n'
+        f'      "api": "openai-completions",\n      "apiKey": "{OTHER}",\n'
         '      "models": [{ "id": "qwen", "contextWindow": 524288, "maxTokens": 8192 }]\n    },\n'
-        '    "anvil": {\n      "baseUrl": "https://router.example.net/v1",\n'
+        f'    "anvil": {{\n      "baseUrl": "{URL}",\n'
         f'      "api": "openai-completions",\n      "apiKey": "{spelled(version)}",\n'
         f'      "models": [ // the router\'s\n{rows},\n      ],\n    }},\n  }},\n}}'
     )
@@ -60,43 +54,6 @@ def install(host: RemoteHost, version: str) -> None:
 
 def with_key(host: RemoteHost) -> None:
     host.plant(".profile", f"export {BARE}={KEY}\n")
-
-
-@pytest.fixture
-def fleetsync(tmp_path: Path) -> Callable[[RemoteHost], Fleetsync]:
-    """Runs the command line against one host; answers its exit code and its JSON."""
-
-    def of(host: RemoteHost) -> Fleetsync:
-        inventory = tmp_path / "inventory"
-        inventory.mkdir(exist_ok=True)
-        table = "\n".join(f"{k} = {json.dumps(v)}" for k, v in host.inventory_table().items())
-        (inventory / "fleet.toml").write_text(
-            '[router]\nprovider = "anvil"\nbase_url = "https://router.example.net/v1"\n'
-            f'credential = "{BARE}"\n\n[hosts.node]\n{table}\nclients = ["pi"]\n'
-        )
-        (inventory / "catalog.toml").write_text("\n".join(
-            f'[aliases."{a}"]\ncontext_window = 393216\nmax_output_tokens = 4096' for a in ALIASES
-        ))
-
-        def run(*arguments: str) -> tuple[int, dict[str, Any]]:
-            # No test asks a router that is not on this machine.
-            arguments += ("--offline",) if arguments[0] in {"apply", "doctor"} else ()
-            done = subprocess.run(
-                [sys.executable, "-m", "fleetsync", "--inventory", str(inventory), *arguments,
-                 "--json", "node"],
-                capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
-                env={**os.environ, BARE: "the-operators-own-key"}, check=False,
-            )
-            everything = done.stdout + done.stderr
-            for path in tmp_path.rglob("*"):
-                everything += path.read_text("utf-8", "replace") if path.is_file() else ""
-            assert KEY not in everything
-            assert "a-literal-key-of-another" not in done.stdout + done.stderr
-            return done.returncode, json.loads(done.stdout)
-
-        return run
-
-    return of
 
 
 def ask_pi(host: RemoteHost, version: str, tmp_path: Path) -> dict[str, tuple[int, int]]:
@@ -129,13 +86,13 @@ def outcome(report: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_promotion_reaches_the_real_pi_and_repeats_change_nothing(
-    version: str, sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync], tmp_path: Path
+    version: str, sshd_host: Sshd, fleetsync: Commands, tmp_path: Path
 ) -> None:
     host = sshd_host("node")
     install(host, version)
     with_key(host)
     file = host.plant(".pi/agent/models.json", models(version), mode=0o600)
-    run = fleetsync(host)
+    run = fleetsync(host, "pi")
 
     code, report = run("preview")
     assert (code, outcome(report)) == (0, "drift"), json.dumps(report)
@@ -157,12 +114,12 @@ def test_a_promotion_reaches_the_real_pi_and_repeats_change_nothing(
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_host_without_its_own_key_is_refused_and_untouched(
-    version: str, sshd_host: Sshd, fleetsync: Callable[[RemoteHost], Fleetsync]
+    version: str, sshd_host: Sshd, fleetsync: Commands
 ) -> None:
     host = sshd_host("node")
     install(host, version)
     host.plant(".pi/agent/models.json", models(version))
-    run = fleetsync(host)
+    run = fleetsync(host, "pi")
     before = listing(host.home)
     code, report = run("apply", "--yes")
     assert (code, outcome(report)) == (5, "refused")

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from tests.clients import test_hermes as hermes
 from tests.clients import test_openclaw as openclaw
 from tests.clients import test_pi as pi
+from tests.clients.command import ALIASES, VISION, command
 from tests.clients.install import launcher
 from tests.integration.sshd import RemoteHost, Sshd
 from tests.listing import listing
 
-ALIASES = pi.ALIASES
-VISION = ("vision.general", "vision.ocr")
 VERSIONS = {
     "primary-node": {"pi": "1.6.0", "openclaw": openclaw.NEW, "hermes": "0.19.0"},
     "companion-node": {"pi": "0.73.1", "openclaw": openclaw.OLD, "hermes": "0.18.2"},
@@ -62,41 +58,13 @@ def limits(data: bytes) -> bytes:
     return data.replace(b"524288", b"393216").replace(b"8192", b"4096")
 
 
-def inventory(directory: Path, hosts: dict[str, RemoteHost]) -> Path:
-    directory.mkdir()
-    tables = "\n".join(
-        f"[hosts.{name}]\n"
-        + "".join(f"{key} = {json.dumps(value)}\n" for key, value in host.inventory_table().items())
-        + 'clients = ["pi", "openclaw", "hermes"]\n'
-        for name, host in hosts.items()
-    )
-    (directory / "fleet.toml").write_text(
-        f'[router]\nprovider = "anvil"\nbase_url = "{hermes.URL}"\n'
-        f'credential = "{hermes.NAME}"\n{tables}'
-    )
-    (directory / "catalog.toml").write_text("\n".join(
-        f'[aliases."{alias}"]\ncontext_window = 393216\nmax_output_tokens = 4096\n'
-        + ('input = ["text", "image"]\n' if alias in VISION else "")
-        for alias in ALIASES
-    ))
-    return directory
-
-
-def fleetsync(directory: Path, *words: str) -> tuple[int, dict[tuple[str, str, str], Any]]:
-    """Run the command line; its exit code, and its targets by host, client and name."""
-    # No test asks a router that is not on this machine.
-    words += ("--offline",) if words[0] in {"apply", "doctor"} else ()
-    done = subprocess.run(
-        [sys.executable, "-m", "fleetsync", "--inventory", str(directory), *words, "--json"],
-        capture_output=True, text=True, timeout=900, stdin=subprocess.DEVNULL, check=False,
-    )
-    assert pi.KEY not in done.stdout + done.stderr
-    targets = [row for host in json.loads(done.stdout)["hosts"] for row in host["targets"]]
-    return done.returncode, {(row["host"], row["client"], row["name"]): row for row in targets}
-
-
-def outcomes(targets: dict[tuple[str, str, str], Any]) -> dict[tuple[str, str, str], str]:
-    return {key: f"{row['outcome']} {row['reason']}".strip() for key, row in targets.items()}
+def outcomes(report: dict[str, Any]) -> dict[tuple[str, str, str], str]:
+    """What became of each target, by host, client and name."""
+    return {
+        (row["host"], row["client"], row["name"]): f"{row['outcome']} {row['reason']}".strip()
+        for host in report["hosts"]
+        for row in host["targets"]
+    }
 
 
 def test_a_promotion_reaches_all_three_clients_on_every_host(
@@ -105,11 +73,11 @@ def test_a_promotion_reaches_all_three_clients_on_every_host(
     hosts = {name: sshd_host(name) for name in VERSIONS}
     files = {name: furnish(host, VERSIONS[name]) for name, host in hosts.items()}
     before = {n: {k: f.read_bytes() for k, f in files[n].items()} for n in hosts}
-    directory = inventory(tmp_path / "inventory", hosts)
+    run = command(tmp_path, hosts, ("pi", "openclaw", "hermes"), seeing=VISION)
     every = {(name, *target) for name in hosts for target in TARGETS}
 
-    code, targets = fleetsync(directory, "apply", "--yes")
-    assert outcomes(targets) == dict.fromkeys(every, "changed")
+    code, report = run("apply", "--yes")
+    assert outcomes(report) == dict.fromkeys(every, "changed")
     assert code == 0
     for name, versions in VERSIONS.items():
         after = {key: file.read_bytes() for key, file in files[name].items()}
@@ -133,6 +101,6 @@ def test_a_promotion_reaches_all_three_clients_on_every_host(
 
     homes = [host.home for host in hosts.values()]
     held = listing(*homes)
-    code, targets = fleetsync(directory, "preview")
-    assert (code, outcomes(targets)) == (0, dict.fromkeys(every, "in step"))
+    code, report = run("preview")
+    assert (code, outcomes(report)) == (0, dict.fromkeys(every, "in step"))
     assert listing(*homes) == held
