@@ -24,8 +24,8 @@ from fleetsync.facts import (
     Question,
     Resolve,
     RunningQuestion,
-    Sealed,
 )
+from fleetsync.sealed import Sealed
 
 
 @dataclass(frozen=True, slots=True)

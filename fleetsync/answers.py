@@ -20,7 +20,6 @@ from fleetsync.facts import (
     PlaceFact,
     Read,
     ReadOnlyQuestion,
-    Sealed,
     State,
     StateFact,
     Variable,
@@ -29,6 +28,7 @@ from fleetsync.facts import (
 )
 from fleetsync.questions import plain
 from fleetsync.remote import Record
+from fleetsync.sealed import Sealed
 
 _INCOMPLETE = (
     "the host's sh gave an answer with parts missing",

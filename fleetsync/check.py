@@ -22,12 +22,12 @@ from fleetsync.facts import (
     Question,
     Resolve,
     RunningQuestion,
-    Sealed,
 )
 from fleetsync.payload import building, payload
 from fleetsync.probe import Salts, opening
 from fleetsync.questions import place, unaskable, variable
 from fleetsync.remote import Call, Record, Runner
+from fleetsync.sealed import Sealed
 
 GRACE = 45
 """Seconds that a host may need beyond the command's own limit: TERM, KILL, cleaning."""

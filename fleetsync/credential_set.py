@@ -23,7 +23,6 @@ from fleetsync.facts import (
     PlaceKind,
     Question,
     Read,
-    Sealed,
     Verdict,
 )
 from fleetsync.job import Approved
@@ -34,6 +33,7 @@ from fleetsync.plan import Plan
 from fleetsync.probe import ask
 from fleetsync.redact import printable
 from fleetsync.remote import Prover, Runner, Writer
+from fleetsync.sealed import Sealed
 from fleetsync.transaction import End, FileJob
 from fleetsync.unwritten import problem_line, recovery_line, unwritten
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from fleetsync.adapter import Change, FileEdit
 from fleetsync.documents import MISSING, Append, Document, Edit, Missing, Path, Remove, Set, Value
 from fleetsync.errors import DocumentError, EditRefused
-from fleetsync.facts import FileFact, Sealed
+from fleetsync.facts import FileFact
+from fleetsync.sealed import Sealed
 
 
 @contextmanager

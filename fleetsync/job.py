@@ -6,9 +6,9 @@ import enum
 from dataclasses import dataclass
 
 from fleetsync.adapter import Wish
-from fleetsync.facts import Sealed
 from fleetsync.inventory import Host
 from fleetsync.journal import Unsettled
+from fleetsync.sealed import Sealed
 
 
 class Step(enum.Enum):

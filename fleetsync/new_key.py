@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fleetsync.adapter import Keep
-from fleetsync.facts import PlaceKind, Sealed
+from fleetsync.facts import PlaceKind
 from fleetsync.remote import Call
+from fleetsync.sealed import Sealed
 
 CAP = 8 * 1024
 """Bytes beyond which a text is taken for no key."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from fleetsync.adapter import Adapter, FileEdit, Keep, KeepsKeys, Planned, Refusal, Target, Wish
 from fleetsync.documents import Dialect
 from fleetsync.errors import DocumentError
-from fleetsync.facts import Facts, FileFact, Place, Resolve, Sealed
+from fleetsync.facts import Facts, FileFact, Place, Resolve
 from fleetsync.outcome import Outcome, RouterRow, RouterVerdict, label
+from fleetsync.sealed import Sealed
 
 OPEN, CLOSED, INDETERMINATE = "open", "closed", "indeterminate"
 """The credential gate in one word; indeterminate where only a Runner can decide it."""

@@ -14,8 +14,9 @@ from fleetsync.adapter import Change, FileEdit
 from fleetsync.documents import Dialect, Document, Missing, Path, Splice, Value, Where, parse
 from fleetsync.documents.three_way import Difference, differences, take_back
 from fleetsync.errors import DocumentError, EditRefused
-from fleetsync.facts import FileFact, FileKind, Sealed
+from fleetsync.facts import FileFact, FileKind
 from fleetsync.redact import words
+from fleetsync.sealed import Sealed
 from fleetsync.transaction import FileJob
 
 

@@ -12,13 +12,14 @@ from fleetsync import bundles, diff, transaction
 from fleetsync.adapter import FileEdit, Planned
 from fleetsync.bundles import Bundle, BundleFile
 from fleetsync.errors import DocumentError
-from fleetsync.facts import FileFact, Question, Read, Sealed, State, StateFact
+from fleetsync.facts import FileFact, Question, Read, State, StateFact
 from fleetsync.job import Approved, Job, Order
 from fleetsync.outcome import FileDiff, HostResult, Outcome, TargetResult
 from fleetsync.probe import Salts, ask
 from fleetsync.redact import printable
 from fleetsync.remote import Reader, Writer
 from fleetsync.restore import Past, Restored, original, restored, subjects
+from fleetsync.sealed import Sealed
 from fleetsync.transaction import Applied, End, FileJob, Problem, Reason
 from fleetsync.unwritten import cut_line, problem_line, recovery_line, unwritten
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from fleetsync.adapter import FileEdit
 from fleetsync.documents import Splice
 from fleetsync.errors import HostError, HostUnusable, Lost
-from fleetsync.facts import Sealed
 from fleetsync.new_key import NewKey
 from fleetsync.payload import building, payload
 from fleetsync.probe import Salts
 from fleetsync.remote import Call, Record, Writer
+from fleetsync.sealed import Sealed
 
 CAP = 4 * 1024 * 1024
 """Bytes beyond which a file is not written, unless a job says otherwise."""

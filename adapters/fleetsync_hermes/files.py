@@ -5,7 +5,8 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from fleetsync.documents import Dialect, Document, parse
-from fleetsync.facts import FileFact, Sealed
+from fleetsync.facts import FileFact
+from fleetsync.sealed import Sealed
 
 CONFIG, CACHE = "config", "cache"
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from fleetsync.adapter import Done, Seen, Target, Turn
 from fleetsync.errors import DocumentError
-from fleetsync.facts import Sealed
+from fleetsync.sealed import Sealed
 
 from .entry import entries, same_name, same_url
 from .files import CONFIG, document

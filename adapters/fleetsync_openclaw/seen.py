@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from fleetsync.adapter import Done, Seen, Target, Turn
-from fleetsync.facts import Sealed
+from fleetsync.sealed import Sealed
 
 from .config import at
 from .turn import EXEC, OVERDUE, THROUGH

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fleetsync.adapter import Done, Seen, Target, Turn
-from fleetsync.facts import Resolve, Sealed
+from fleetsync.facts import Resolve
+from fleetsync.sealed import Sealed
 
 from .versions import Version, parse
 

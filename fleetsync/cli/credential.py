@@ -18,10 +18,10 @@ from fleetsync.cli.render import results
 from fleetsync.cli.selection import Selection, select
 from fleetsync.cli.writing import agreed, approved, declined, final
 from fleetsync.errors import UsageError
-from fleetsync.facts import Sealed
 from fleetsync.job import Order, Proof, Step
 from fleetsync.new_key import CAP, fault
 from fleetsync.outcome import HostResult, Outcome, TargetResult
+from fleetsync.sealed import Sealed
 
 _COMMAND = "credential set"
 _HELP = "fleetsync credential set --help"

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from fleetsync.adapter import Done
-from fleetsync.facts import FileFact, FileKind, Sealed
+from fleetsync.facts import FileFact, FileKind
+from fleetsync.sealed import Sealed
 from fleetsync.testing.sample import fact
 
 BROKEN: Final = (b"\xff\xfe\x00\x01\x80", b"{\n  \"a\": [", b"\xf0\x28\x8c\x28", b"a: [\n'b")

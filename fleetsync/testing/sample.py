@@ -26,7 +26,6 @@ from fleetsync.facts import (
     Question,
     Read,
     Resolve,
-    Sealed,
     State,
     StateFact,
     Variable,
@@ -34,6 +33,7 @@ from fleetsync.facts import (
     Verdict,
 )
 from fleetsync.probe import ROUNDS
+from fleetsync.sealed import Sealed
 
 HOME = "/home/u"
 """The home of the account; `~` in a sample's paths stands for it."""

@@ -23,11 +23,11 @@ from fleetsync.facts import (
     PlaceFact,
     Question,
     Read,
-    Sealed,
     Variable,
     VariableFact,
     Verdict,
 )
+from fleetsync.sealed import Sealed
 from fleetsync_openclaw import adapter
 
 NAME = "ROUTER_API_KEY"

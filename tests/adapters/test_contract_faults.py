@@ -33,10 +33,10 @@ from fleetsync.facts import (
     PlaceKind,
     Question,
     Read,
-    Sealed,
     Variable,
     Verdict,
 )
+from fleetsync.sealed import Sealed
 from fleetsync.testing import contract, optional
 from fleetsync.testing.contract import ContractError, Rule
 from tests.adapters.fourth.fleetsync_nib import FILE, NibAdapter

@@ -14,7 +14,8 @@ from fleetsync.adapter import Credential, Planned, Target, Wish
 from fleetsync.catalog import Alias, Policy
 from fleetsync.documents import Append, Dialect, Set, apply_splices, parse
 from fleetsync.errors import DocumentError
-from fleetsync.facts import FileFact, FileKind, Installation, Sealed
+from fleetsync.facts import FileFact, FileKind, Installation
+from fleetsync.sealed import Sealed
 from fleetsync_hermes import adapter
 from fleetsync_hermes.catalog import sees, thinks
 from fleetsync_hermes.profile import whole

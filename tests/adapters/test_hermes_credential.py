@@ -22,9 +22,9 @@ from fleetsync.facts import (
     PlaceFact,
     PlaceKind,
     Question,
-    Sealed,
     Verdict,
 )
+from fleetsync.sealed import Sealed
 from fleetsync_hermes.credential import judge
 from fleetsync_hermes.entry import called, entries
 from fleetsync_hermes.homes import Home

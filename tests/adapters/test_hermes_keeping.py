@@ -23,11 +23,11 @@ from fleetsync.facts import (
     PlaceKind,
     Question,
     Read,
-    Sealed,
     Variable,
     VariableFact,
     Verdict,
 )
+from fleetsync.sealed import Sealed
 from fleetsync_hermes import adapter
 
 NAME = "ROUTER_API_KEY"

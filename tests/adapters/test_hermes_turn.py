@@ -24,7 +24,8 @@ from fleetsync.adapter import (
     Wish,
 )
 from fleetsync.catalog import Alias, Policy
-from fleetsync.facts import FileFact, FileKind, Installation, Place, PlaceKind, Sealed
+from fleetsync.facts import FileFact, FileKind, Installation, Place, PlaceKind
+from fleetsync.sealed import Sealed
 from fleetsync_hermes import adapter, oneshot
 
 NAME = "ROUTER_API_KEY"

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from fleetsync.adapter import Credential
-from fleetsync.facts import Ask, AskFact, Facts, FileFact, FileKind, Sealed, Verdict
+from fleetsync.facts import Ask, AskFact, Facts, FileFact, FileKind, Verdict
+from fleetsync.sealed import Sealed
 from fleetsync_openclaw import adapter
 from tests.adapters.openclaw import (
     CONFIG,

@@ -15,7 +15,8 @@ from fleetsync.adapter import Planned, Target, Wish
 from fleetsync.catalog import Policy
 from fleetsync.documents import Dialect, apply_splices, parse
 from fleetsync.errors import DocumentError
-from fleetsync.facts import FileFact, Place, PlaceKind, Sealed, Verdict
+from fleetsync.facts import FileFact, Place, PlaceKind, Verdict
+from fleetsync.sealed import Sealed
 from fleetsync_openclaw import adapter
 from fleetsync_openclaw.config import at
 from tests.adapters.openclaw import NAME, OPENCLAW, URL, alias, config, file, target, wish

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from fleetsync.adapter import SCRATCH, Done, Loaded, Planned, Target
-from fleetsync.facts import Facts, FileFact, FileKind, Place, PlaceKind, Read, Sealed, Verdict
+from fleetsync.facts import Facts, FileFact, FileKind, Place, PlaceKind, Read, Verdict
+from fleetsync.sealed import Sealed
 from fleetsync_openclaw import adapter
 from fleetsync_openclaw.loader import questions
 from tests.adapters.openclaw import (

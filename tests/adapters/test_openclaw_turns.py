@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from fleetsync.adapter import SCRATCH, Done, Seen, TakesTurns, Target, Turn
-from fleetsync.facts import FileFact, FileKind, Place, Sealed, Verdict
+from fleetsync.facts import FileFact, FileKind, Place, Verdict
+from fleetsync.sealed import Sealed
 from fleetsync_openclaw import adapter
 from fleetsync_openclaw.turn import DENIED, OVERDUE
 from tests.adapters.openclaw import (

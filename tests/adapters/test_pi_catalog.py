@@ -16,7 +16,8 @@ from fleetsync.adapter import Credential, Planned, Target, Wish
 from fleetsync.catalog import Alias, Policy
 from fleetsync.documents import apply_splices
 from fleetsync.errors import DocumentError
-from fleetsync.facts import FileFact, FileKind, Installation, Sealed
+from fleetsync.facts import FileFact, FileKind, Installation
+from fleetsync.sealed import Sealed
 from fleetsync_pi import adapter
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("cases/pi/*/case.toml"))

@@ -23,11 +23,11 @@ from fleetsync.facts import (
     Question,
     Read,
     Resolve,
-    Sealed,
     Variable,
     VariableFact,
     Verdict,
 )
+from fleetsync.sealed import Sealed
 from fleetsync_pi import adapter
 
 NAME = "ROUTER_API_KEY"

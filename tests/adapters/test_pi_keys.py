@@ -6,7 +6,8 @@ import hashlib
 
 import pytest
 
-from fleetsync.facts import FileFact, FileKind, Place, PlaceKind, Sealed
+from fleetsync.facts import FileFact, FileKind, Place, PlaceKind
+from fleetsync.sealed import Sealed
 from fleetsync_pi.files import MODELS, document
 from fleetsync_pi.keys import Written, headers, written
 

@@ -27,9 +27,10 @@ from fleetsync.adapter import (
     Wish,
 )
 from fleetsync.catalog import Alias, Policy
-from fleetsync.facts import FileFact, FileKind, Installation, Place, PlaceKind, Resolve, Sealed
+from fleetsync.facts import FileFact, FileKind, Installation, Place, PlaceKind, Resolve
 from fleetsync.grading import Evidence
 from fleetsync.outcome import TurnVerdict
+from fleetsync.sealed import Sealed
 from fleetsync_pi import adapter
 
 NEW, OLD = "1.6.0", "0.73.1"

@@ -15,13 +15,14 @@ import pytest
 from fleetsync import credential_set, rollback, upkeep
 from fleetsync.adapter import Adapter, Keep
 from fleetsync.errors import FleetsyncError, Lost
-from fleetsync.facts import Place, PlaceKind, Sealed
+from fleetsync.facts import Place, PlaceKind
 from fleetsync.inventory import Host
 from fleetsync.job import Approved, Job, Order, Proof, Run, Step
 from fleetsync.look import Session
 from fleetsync.outcome import HostResult, Outcome, RouterVerdict, TargetResult
 from fleetsync.probe import Salts
 from fleetsync.remote import ANSWER_CAP, Prover, Reader, Runner, Writer
+from fleetsync.sealed import Sealed
 from fleetsync.testing.local import LocalRemote
 from fleetsync.testing.router import StandInRouter
 from tests import keeper, standin

@@ -22,9 +22,10 @@ from fleetsync.adapter import (
 )
 from fleetsync.documents import Dialect, parse
 from fleetsync.documents.tree import Set
-from fleetsync.facts import Facts, FileFact, Question, Read, Sealed
+from fleetsync.facts import Facts, FileFact, Question, Read
 from fleetsync.job import Step
 from fleetsync.outcome import Outcome
+from fleetsync.sealed import Sealed
 from tests import standin
 from tests.integration.local_node import NEW, Node, made
 

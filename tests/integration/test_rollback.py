@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from fleetsync.cli.writing import approved
-from fleetsync.facts import Sealed
 from fleetsync.job import Order, Step
 from fleetsync.outcome import Outcome
 from fleetsync.remote import Writer
+from fleetsync.sealed import Sealed
 from fleetsync.transaction import FileJob, Job, fresh_id, transact
 from tests import standin
 from tests.integration.local_node import LATER, NEW, OLD, Node, made

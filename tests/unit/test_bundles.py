@@ -10,9 +10,10 @@ import pytest
 from fleetsync.again import likely
 from fleetsync.bundles import disposable
 from fleetsync.cli.bundles import age
-from fleetsync.facts import FileFact, FileKind, Sealed
+from fleetsync.facts import FileFact, FileKind
 from fleetsync.job import Approved
 from fleetsync.outcome import BundleFileRow, BundleRow
+from fleetsync.sealed import Sealed
 
 DAY = 86400
 

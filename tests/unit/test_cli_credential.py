@@ -16,7 +16,6 @@ import pytest
 from fleetsync import fleet, receipt
 from fleetsync.cli.main import fleetsync, main
 from fleetsync.cli.options import CommonOption
-from fleetsync.facts import Sealed
 from fleetsync.job import Job, Proof, Step
 from fleetsync.outcome import (
     ChangeRow,
@@ -27,6 +26,7 @@ from fleetsync.outcome import (
     RouterVerdict,
     TargetResult,
 )
+from fleetsync.sealed import Sealed
 
 from .fleets import FakeFleet, alone, target, write_inventory
 

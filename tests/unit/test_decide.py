@@ -38,7 +38,6 @@ from fleetsync.facts import (
     Question,
     Resolve,
     RunningQuestion,
-    Sealed,
     StateFact,
     Verdict,
 )
@@ -49,6 +48,7 @@ from fleetsync.outcome import Outcome, RouterRow, RouterVerdict, TargetResult
 from fleetsync.plan import plans
 from fleetsync.probe import Salts
 from fleetsync.remote import Prover, Reader, Runner
+from fleetsync.sealed import Sealed
 from fleetsync.testing.local import MemoryRemote
 
 URL = "http://127.0.0.1:9/v1"

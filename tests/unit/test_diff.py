@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from fleetsync.adapter import Change, FileEdit, Planned
 from fleetsync.diff import diffs, rows, unified
 from fleetsync.documents import Dialect, Set, parse
-from fleetsync.facts import FileFact, FileKind, Sealed
+from fleetsync.facts import FileFact, FileKind
+from fleetsync.sealed import Sealed
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=30)
 

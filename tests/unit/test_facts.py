@@ -18,11 +18,11 @@ from fleetsync.facts import (
     PlaceFact,
     PlaceKind,
     Read,
-    Sealed,
     Variable,
     VariableFact,
     Verdict,
 )
+from fleetsync.sealed import Sealed
 
 SECRET = b"canary-secret"
 HOST = HostFacts(PurePosixPath("/home/u"), "u", 1000, "/bin/sh", "Linux", "/bin")

@@ -10,9 +10,9 @@ import pytest
 from fleetsync import grading
 from fleetsync.adapter import Done, Seen, Turn, Wish
 from fleetsync.catalog import Alias
-from fleetsync.facts import Sealed
 from fleetsync.grading import CHECKS, Check, Evidence, grade
 from fleetsync.outcome import TurnVerdict
+from fleetsync.sealed import Sealed
 from tests import standin
 
 ALIAS = Alias(

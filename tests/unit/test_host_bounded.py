@@ -13,8 +13,9 @@ from fleetsync import check
 from fleetsync.adapter import SCRATCH, Command, Done, FileEdit, ScratchFile
 from fleetsync.documents import Dialect, Splice
 from fleetsync.errors import Lost
-from fleetsync.facts import FileFact, FileKind, Sealed
+from fleetsync.facts import FileFact, FileKind
 from fleetsync.remote import Runner
+from fleetsync.sealed import Sealed
 from tests.integration.faults.host import ShellRemote, namespace, shell
 from tests.matrix import FULL
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from fleetsync.adapter import Keep
-from fleetsync.facts import Place, PlaceKind, Sealed
+from fleetsync.facts import Place, PlaceKind
 from fleetsync.new_key import NewKey
 from fleetsync.remote import library
+from fleetsync.sealed import Sealed
 from tests.integration.faults.host import shell
 
 SHELLS = tuple(

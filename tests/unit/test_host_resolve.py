@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from fleetsync import check
-from fleetsync.facts import Ask, AskFact, Place, PlaceFact, PlaceKind, Resolve, Sealed, Verdict
+from fleetsync.facts import Ask, AskFact, Place, PlaceFact, PlaceKind, Resolve, Verdict
 from fleetsync.remote import Runner
+from fleetsync.sealed import Sealed
 from tests.unit.host_read import SALTS, SHELLS, Host, alone
 from tests.unit.test_host_read_places import CANARY, argvs, fingerprint
 

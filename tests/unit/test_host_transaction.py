@@ -11,9 +11,10 @@ import pytest
 from fleetsync.adapter import FileEdit
 from fleetsync.documents import Dialect, Splice
 from fleetsync.errors import HostUnusable, Lost
-from fleetsync.facts import FileFact, FileKind, Sealed
+from fleetsync.facts import FileFact, FileKind
 from fleetsync.payload import building
 from fleetsync.remote import ANSWER_CAP, Writer
+from fleetsync.sealed import Sealed
 from fleetsync.transaction import (
     Applied,
     End,

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from fleetsync.adapter import Keep
-from fleetsync.facts import Place, PlaceFact, PlaceKind, Sealed, Verdict
+from fleetsync.facts import Place, PlaceFact, PlaceKind, Verdict
 from fleetsync.new_key import NewKey, fault
 from fleetsync.probe import Salts
+from fleetsync.sealed import Sealed
 
 from .host_read import Host
 

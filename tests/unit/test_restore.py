@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from fleetsync.documents import Dialect, apply_splices
-from fleetsync.facts import FileFact, FileKind, Sealed
+from fleetsync.facts import FileFact, FileKind
 from fleetsync.restore import Past, restored, subjects
+from fleetsync.sealed import Sealed
 
 OLD = b'{ // mine\n  "models": [{"id": "a", "window": 500}], "theme": "dark"\n}\n'
 NEW = OLD.replace(b"500", b"300")

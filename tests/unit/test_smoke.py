@@ -13,7 +13,7 @@ from fleetsync import check
 from fleetsync.adapter import Command, Credential, Done, Planned, Seen, Target, Turn, Wish
 from fleetsync.catalog import Alias
 from fleetsync.errors import Away, ConfigError, Lost, Unreadable
-from fleetsync.facts import Installation, Sealed
+from fleetsync.facts import Installation
 from fleetsync.job import Run, Turns
 from fleetsync.journal import Journal, unsettled
 from fleetsync.outcome import (
@@ -26,6 +26,7 @@ from fleetsync.outcome import (
 )
 from fleetsync.plan import Plan
 from fleetsync.remote import Runner
+from fleetsync.sealed import Sealed
 from fleetsync.smoke import Room, take
 from fleetsync.testing.local import MemoryRemote
 from tests import standin

@@ -12,6 +12,7 @@ from fleetsync.adapter import SCRATCH, Command, Loaded, Planned, Refusal, Target
 from fleetsync.documents import Dialect, parse
 from fleetsync.draft import Draft
 from fleetsync.errors import DocumentError
+from fleetsync.sealed import Sealed
 
 FILE = host.Read("~/.config/nib/catalog.json")
 
@@ -35,7 +36,7 @@ class NibAdapter:
     def plan(self, target: Target) -> Planned:
         """Set what differs; all else in the file stays as it is."""
         fact = target.files["catalog"]
-        draft = Draft(fact, parse((fact.content or host.Sealed(b"")).reveal(), Dialect.JSON))
+        draft = Draft(fact, parse((fact.content or Sealed(b"")).reveal(), Dialect.JSON))
         for alias in target.wish.aliases:
             limits = {"window": alias.context_window, "output": alias.max_output_tokens}
             for key, wanted in limits.items():

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from fleetsync.adapter import Keep
 from fleetsync.errors import HostError
-from fleetsync.facts import Place, PlaceKind, Sealed
+from fleetsync.facts import Place, PlaceKind
 from fleetsync.new_key import NewKey
 from fleetsync.probe import Salts
 from fleetsync.remote import Writer
+from fleetsync.sealed import Sealed
 from fleetsync.transaction import Applied, End, FileJob, Job, recover, transact, undo
 from tests.integration.faults import snapshot
 from tests.integration.faults.driver import WatchedRemote

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from fleetsync.documents import Splice
-from fleetsync.facts import Sealed
+from fleetsync.sealed import Sealed
 from fleetsync.transaction import FileJob, Job, fresh_id
 
 CREATED = b'{"created": true}\n'
