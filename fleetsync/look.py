@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from fleetsync import check, credentials, diff
 from fleetsync.adapter import Adapter, Credential, Loaded, Refusal, Wish
 from fleetsync.facts import (
-    Answer,
     Facts,
     FileFact,
     Installation,
     Place,
-    PlaceFact,
     Question,
     State,
     StateFact,
@@ -182,7 +180,7 @@ def target_result(session: Session, look: Look, plan: Plan) -> TargetResult:
         notes=tuple(map(printable, _notes(look, plan))),
         credential=plan.gate,
         router=plan.router,
-        fingerprint=_fingerprint(target.credential, answers),
+        fingerprint=_fingerprint(target.credential, look.facts),
         limits=plan.limits,
     )
 
@@ -219,10 +217,11 @@ def _router_notes(row: RouterRow) -> Iterator[str]:
         yield f"on the way to it the host's {', '.join(row.proxies)} applied"
 
 
-def _fingerprint(credential: Credential, answers: Mapping[Question, Answer]) -> str:
+def _fingerprint(credential: Credential, facts: Facts) -> str:
     """Of the key that the client would take; only to be compared with other hosts'."""
-    fact = answers.get(credential.source) if credential.source else None
-    return fact.fingerprint if isinstance(fact, PlaceFact) and credential.opens else ""
+    if credential.source is None or not credential.opens:
+        return ""
+    return facts.place(credential.source).fingerprint
 
 
 def _install(client: str) -> str:

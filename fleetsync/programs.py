@@ -15,15 +15,14 @@ class Program:
     """What a client program is known by.
 
     `command` is its name and the client's, `title` its name in prose. `packages` are the
-    packages that hold it, the newest name first, and `proof` is where one tells its name.
-    `runtimes` are files below a package whose change means another program.
+    packages that hold it, the newest name first; `runtimes` are files below one whose
+    change means another program.
     """
 
     command: str
     title: str
     packages: tuple[str, ...]
     runtimes: tuple[str, ...]
-    proof: str = "package.json"
 
     def locate(self, wish: Wish) -> Locate:
         """The question for it: in the usual places, and by the inventory's launchers."""
@@ -44,7 +43,7 @@ class Program:
         if any(map(self.owns, found)) or wish.options.get("commands"):
             return ""
         if others := ", ".join(one.path for one in found):
-            return f"{others} is not {self.title} (no {self.proof} of {self.packages[0]} above it)"
+            return f"{others} is not {self.title} (it belongs to no package {self.packages[0]})"
         return f"no `{self.command}` in PATH, the login shell's PATH and the known places"
 
     def unfit(self, found: Sequence[Installation]) -> Iterator[Refusal]:

@@ -20,7 +20,6 @@ PROGRAM = Program(
     # The installer's checkout has its code beside the environment, four levels above the
     # packages.
     runtimes=(*_CODE, *(f"../../../../{name}" for name in _CODE)),
-    proof="METADATA",
 )
 TESTED = ("0.18.2", "0.19.0")
 MINIMUM_WINDOW = 64_000

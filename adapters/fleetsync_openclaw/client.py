@@ -112,7 +112,8 @@ def _config(facts: Facts, site: Site) -> Config:
     config = Config(root.path, {root.path: root})
     for _ in range(len(facts.answers)):
         new = _included(config) - set(config.files)
-        found = {path: fact for path in new for fact in facts.files(Read(path))[:1]}
+        asked = ((path, facts.files(Read(path))) for path in new)
+        found = {path: files[0] for path, files in asked if files}
         if not found:
             break
         config = Config(config.root, {**config.files, **found})

@@ -32,18 +32,14 @@ def apply(
     check_after: float = 0,
     offline: bool = False,
     wanted: Wanted | None = None,
-    alone: str = "",
 ) -> Report:
     """Show what would change, ask, write it, and keep a receipt.
 
     `again` allows a generation that was taken back; `check_after` (seconds) looks again
     that long after the write; `offline` has no host ask the router about its key. What
-    then holds is proved by real turns as `wanted`; `alone` is an option that tells how and
-    came without --smoke. Raises UsageError for that, as `turns_of` does, and where nobody
-    could answer the question.
+    then holds is proved by real turns as `wanted`. Raises UsageError as `turns_of` does,
+    and where nobody could answer the question.
     """
-    if alone:
-        raise UsageError(f"{alone} tells how turns are taken, and there is no --smoke")
     turns = turns_of(selection, wanted) if wanted else None
     need_terminal("apply", selection, yes=yes, look="preview")
     withdrawal = withdrawn.find(selection.receipts, selection.run.generation)

@@ -124,10 +124,11 @@ def apply(
     from fleetsync.cli import apply as applying
     from fleetsync.cli.smoke import Wanted
 
-    wanted, alone = (Wanted(**how), "") if turns else (None, first_given(context, *how))
+    if not turns and (alone := first_given(context, *how)):
+        raise click.UsageError(f"{alone} tells how turns are taken, and there is no --smoke")
+    wanted = Wanted(**how) if turns else None
     return carry_out(context, hosts, lambda s, o, out: applying.apply(
-        s, o, out, yes=yes, again=again, check_after=check_after, offline=offline,
-        wanted=wanted, alone=alone,
+        s, o, out, yes=yes, again=again, check_after=check_after, offline=offline, wanted=wanted
     ), again=again)
 
 
