@@ -41,7 +41,7 @@ fs_lifeline() {
 }
 fs_hold() {
     "$fs_sh" -c 'printf "%s\n" "$$" >"$1/hold.pid"; exec cat >/dev/null' sh "$fs_own" <&3
-    : >"$fs_own/cut"
+    printf '' >"$fs_own/cut"
 }
 fs_let_go() {
     read -r fs_pid <"$fs_own/hold.pid" && fs_is_pid "$fs_pid" && kill -s KILL "$fs_pid"
@@ -53,7 +53,7 @@ fs_lay() {
     case $1 in
     */*) mkdir -p "${fs_out%/*}" ;;
     esac
-    : >"$fs_out" || fs_not_started "cannot write $1"
+    printf '' >"$fs_out" || fs_not_started "cannot write $1"
 }
 # fs_lay_from NAME LIVE OLD: as fs_lay, built from LIVE, which must still be OLD (- any).
 fs_lay_from() {
@@ -70,7 +70,7 @@ fs_lay_here() {
 # fs_stdin: what comes is the standard input of the program.
 fs_stdin() {
     fs_out=$fs_own/stdin
-    [ -n "$fs_broken" ] || : >"$fs_out" || fs_not_started "cannot write"
+    [ -n "$fs_broken" ] || printf '' >"$fs_out" || fs_not_started "cannot write"
 }
 # fs_laid NAME DIGEST: the file is complete; DIGEST - stands for any.
 fs_laid() {
@@ -224,7 +224,7 @@ fs_watch() {
         fs_ticks=$((fs_ticks + 1))
         fs_clock
         if [ "$((fs_now - fs_start))" -gt "$1" ] || [ "$fs_ticks" -ge "$(($1 * 10))" ]; then
-            : >"$fs_own/late"
+            printf '' >"$fs_own/late"
         elif [ ! -e "$fs_own/cut" ]; then
             continue
         fi
@@ -254,7 +254,7 @@ fs_drink() {
     "$fs_sh" -c 'printf "%s\n" "$$" >"$1.pid"; ulimit -c 0; ulimit -f "$2"; exec cat >"$1"' \
         sh "$fs_own/$1" "$fs_blocks"
     "$fs_sh" -c 'printf "%s\n" "$$" >"$1.pid"; exec cat >/dev/null' sh "$fs_own/$1"
-    : >"$fs_own/$1.end"
+    printf '' >"$fs_own/$1.end"
 }
 # fs_feed UNTIL: the input, then an open pipe until a whole line that holds UNTIL came.
 fs_feed() {
@@ -289,7 +289,7 @@ fs_run() {
     fs_find_leader
     mkfifo "$fs_own/env" "$fs_own/in" "$fs_own/out.pipe" "$fs_own/err.pipe" ||
         { fs_not_started "cannot make a pipe"; return; }
-    : >"$fs_own/out"
+    printf '' >"$fs_own/out"
     fs_drink out >/dev/null &
     fs_helpers=$!
     fs_drink err >/dev/null &

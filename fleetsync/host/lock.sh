@@ -48,14 +48,15 @@ fs_lives() {
     [ "$5" = "$fs_host" ] && [ "$6" = "$fs_namespace" ] || return 0
     [ "$3" = "$fs_boot" ] && fs_process "$1" && [ "$fs_started" = "$2" ]
 }
-# The highest number in fs_top (0: none), what it names in fs_holder.
+# The highest number in fs_top (0: none), what it names in fs_holder. We write no number
+# with a leading 0, and none that arithmetic could not hold.
 fs_highest() {
     fs_top=0
     fs_holder=free
     for fs_link in "$fs_state"/lock.*; do
         fs_number=${fs_link##*.}
         case $fs_number in
-        '' | *[!0-9]*) continue ;;
+        '' | *[!0-9]* | 0* | ????????????????*) continue ;;
         esac
         [ "$fs_number" -le "$fs_top" ] || fs_top=$fs_number
     done
@@ -68,8 +69,9 @@ fs_lock() {
     while :; do
         fs_highest
         if [ "$fs_holder" = free ] || ! fs_lives "$fs_holder"; then
-            fs_mine=$((fs_top + 1))
-            ln -s "$fs_owner" "$fs_state/lock.$fs_mine" && fs_won && return
+            fs_take && return
+            # Nobody was faster: it is no other run that is in the way.
+            [ "$fs_top" -ge "$fs_next" ] || { fs_problem state - "$fs_state"; return 1; }
         fi
         if [ "$fs_waited" -ge "$((fs_patience * 10))" ]; then
             fs_problem locked - "$fs_holder"
@@ -79,16 +81,28 @@ fs_lock() {
         fs_waited=$((fs_waited + 1))
     done
 }
+# fs_take: the number after the highest, named by fs_mine from when it is ours: whoever
+# was slower must release nothing.
+fs_take() {
+    fs_next=$((fs_top + 1))
+    if ln -s "$fs_owner" "$fs_state/lock.$fs_next" && fs_won; then
+        fs_mine=$fs_next
+    else
+        fs_highest
+        return 1
+    fi
+}
 # A slow taker can make a number that was used and deleted: then a higher one stands.
 fs_won() {
     fs_highest
-    if [ "$fs_top" != "$fs_mine" ]; then
-        rm -f "$fs_state/lock.$fs_mine"
+    if [ "$fs_top" != "$fs_next" ]; then
+        rm -f "$fs_state/lock.$fs_next"
         return 1
     fi
     for fs_link in "$fs_state"/lock.*; do
-        [ "$fs_link" = "$fs_state/lock.$fs_mine" ] || rm -f "$fs_link"
+        [ "$fs_link" = "$fs_state/lock.$fs_next" ] || rm -f "$fs_link"
     done
+    return 0    # whatever could not be removed: the highest counts
 }
 fs_unlock() {
     ln -s free "$fs_state/lock.$((fs_mine + 1))" && rm -f "$fs_state/lock.$fs_mine"

@@ -181,7 +181,7 @@ fs_build() {
     [ -z "$fs_broken" ] || return
     fs_from=$fs_bundle/old.$1
     fs_out=$fs_bundle/new.$1
-    : >"$fs_out" || fs_broken=write
+    printf '' >"$fs_out" || fs_broken=write
 }
 # fs_borrow TX I: what is kept comes from the original I of a transaction that is done.
 fs_borrow() {

@@ -399,6 +399,61 @@ def test_a_zombie_is_a_dead_owner(host: Host) -> None:
     assert end is End.APPLIED
 
 
+def test_who_is_slower_releases_nobody_elses_lock(host: Host) -> None:
+    _lock(host, "free")
+    winner = _owner(os.getpid())
+    faster = f"command ln -s '{winner}' \"$3\""
+    race = f"ln() {{ case $3 in */lock.8) {faster} ;; esac; command ln \"$@\"; }}"
+    lost = transact(host.writer(race), replace(host.world.job(), patience=0))
+    assert reasons(lost) == {Reason.LOCKED}
+    assert _locks(host) == {"lock.7": "free", "lock.8": winner}
+    assert reasons(_locked(host)) == {Reason.LOCKED}
+
+
+def test_a_lock_that_cannot_be_made_is_told_at_once_and_as_what_it_is(host: Host) -> None:
+    _lock(host, "free")
+    ticks = host.world.home / "ticks"
+    broken = f"ln() {{ return 1; }}; fs_tick() {{ echo >>'{ticks}'; }}"
+    applied = transact(host.writer(broken), host.world.job())
+    assert (applied.end, reasons(applied)) == (End.REFUSED, {Reason.STATE})
+    assert (ticks.exists(), _locks(host)) == (False, {"lock.7": "free"})
+
+
+def test_what_looks_like_an_old_lock_and_cannot_be_removed_keeps_nobody_out(host: Host) -> None:
+    _lock(host, "free")
+    (host.world.state / "lock.zz").mkdir()
+    assert _locked(host).end is End.APPLIED
+    assert _locks(host) == {"lock.9": "free"}
+
+
+@pytest.mark.parametrize("name", ["dash", "bash", "busybox", "zsh"])
+def test_a_number_that_we_never_write_is_no_lock(tmp_path: Path, name: str) -> None:
+    host = Host(tmp_path, name)
+    _lock(host, "free")
+    for odd in ("lock.08", "lock.9223372036854775807", "lock."):
+        (host.world.state / odd).symlink_to(_owner(os.getpid()))
+    assert _locked(host).end is End.APPLIED
+    assert _locks(host) == {"lock.9": "free"}
+
+
+def _locks(host: Host) -> dict[str, str]:
+    found = host.world.state.glob("lock.*")
+    return {path.name: str(path.readlink()) for path in found if path.is_symlink()}
+
+
+@pytest.mark.parametrize("name", ["dash", "bash", "busybox", "zsh"])
+def test_a_file_that_cannot_be_begun_is_a_refusal_and_not_the_end_of_the_shell(
+    tmp_path: Path, name: str
+) -> None:
+    host = Host(tmp_path, name)
+    # What stands where the first candidate is to be built can be opened by nobody.
+    trap = 'mkdir() { command mkdir "$@" && case $1 in *.prep) command mkdir "$1/new.1" ;; esac; }'
+    applied = host.apply(trap)
+    assert applied.end is End.REFUSED
+    assert host.world.settled("old") == []
+    assert host.apply().end is End.APPLIED
+
+
 # --- a clock that was set back ------------------------------------------------------
 
 _SET_BACK = "date() { echo 1; }"
