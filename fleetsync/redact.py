@@ -8,28 +8,35 @@ character that could steer a terminal.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, islice
 
 from fleetsync.documents import Span
+from fleetsync.documents.secrets import tokens
 
 MASK = "•••"
 """Stands for a masked value whatever its length."""
 
-_PREFIXED = (
-    r"\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf|glpat|AKIA)[-_][A-Za-z0-9_-]{8,}"
-    r"|\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)*"
-)
+# Every alternative begins where a run of its letters does, and goes through it once: what
+# a host says may be long and made to take long.
 _TOKEN = re.compile(
     # A fingerprint of a public key is there to be compared: it is the one long word kept.
     r"(?P<kept>\bSHA256:[A-Za-z0-9+/]{43}(?![A-Za-z0-9+/=]))"
     r"|(?i:\b(?:bearer|basic)\s+)\S+"
     r"|(?<=://)[^\s/@]+(?=@)"
-    r"|(?i:(?<=[?&]))[\w.-]*(?i:key|token|secret|password)[\w.-]*=[^\s&]+"
-    r"|(?i:\b[\w-]*(?:api[_-]?key|token|secret|password|passwd)[\w-]*[\"']?\s*[=:]\s*)[\"']?[^\s\"',}]+"
-    rf"|{_PREFIXED}"
-    r"|\b(?=[A-Za-z0-9_+=-]*[0-9])(?=[A-Za-z0-9_+=-]*[A-Za-z])[A-Za-z0-9_+=-]{24,}"
+    r"|(?<=[?&])(?=[\w.-]*(?i:key|token|secret|password))[\w.-]++=[^\s&]+"
+    r"|(?<![\w-])(?=[\w-]*(?i:api[_-]?key|token|secret|password|passwd))[\w-]++"
+    r"[\"']?\s*[=:]\s*[\"']?[^\s\"',}]+"
+    r"|\b(?:sk|pk|rk|ghp|gho|xox[abp]|hf|glpat|AKIA)[-_][A-Za-z0-9_-]{8,}"
+    r"|\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)*"
+    r"|(?<![A-Za-z0-9_+=-])(?=[A-Za-z0-9_+=-]*[0-9])(?=[A-Za-z0-9_+=-]*[A-Za-z])"
+    r"[A-Za-z0-9_+=-]{24,}"
 )
-_KEY = re.compile(_PREFIXED + r"|(?<![A-Za-z0-9])(?=\d*[A-Za-z])(?=[A-Za-z]*\d)[A-Za-z0-9]{24,}")
+_BLANK = re.compile(r"[\s`'\"]+")
+_SIGN = re.compile(r"[=:/@?&,;()]")
+_MOST, _CUTS = 4000, 40
+"""Characters of a name that are looked at (half a token at their end is not shown any more),
+and ends of signs in one word of it."""
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -57,10 +64,24 @@ def words(text: str, limit: int = 400) -> str:
     return clean if len(clean) <= limit else clean[: limit - 1] + "…"
 
 
-def named(text: str) -> str:
-    """Text with names in it that a router or a client chose, as of models: what has the
-    shape of a key is masked, but a name may be long, as long as it has parts."""
-    return printable(_KEY.sub(MASK, text))
+def named(text: str, is_key: Callable[[str], bool]) -> str:
+    """Text with names in it that a router or a client chose, as of models, at most 400
+    characters long: without token shapes, and without what `is_key` knows for a key. All
+    else of a name is shown, however long it is and whatever it is made of."""
+    text = text[:_MOST]
+    for part in filter(is_key, _parts(text)):
+        text = text.replace(part, MASK)
+    clean = printable(mask(text, tokens(text)))
+    return clean if len(clean) <= 400 else clean[:399] + "…"
+
+
+def _parts(text: str) -> Iterator[str]:
+    """What in `text` could be a whole key: each word, and what lies between the signs that
+    may stand around a key in it, or in a key itself."""
+    for word in _BLANK.split(text):
+        signs = (place for sign in _SIGN.finditer(word) for place in sign.span())
+        cuts = sorted({0, len(word), *islice(signs, _CUTS)})
+        yield from (word[start:end] for start, end in combinations(cuts, 2))
 
 
 def _masked(found: re.Match[str]) -> str:

@@ -18,6 +18,12 @@ class Sealed:
         self._data = data
         self.sha256 = hashlib.sha256(data).hexdigest()
 
+    @classmethod
+    def of(cls, text: str) -> Sealed:
+        """The bytes of `text`, even where it holds half of a surrogate pair, which JSON can
+        spell and UTF-8 cannot."""
+        return cls(text.encode("utf-8", "surrogatepass"))
+
     def reveal(self) -> bytes:
         """The bytes themselves. What is shown of them goes through `redact`."""
         return self._data

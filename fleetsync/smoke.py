@@ -25,6 +25,7 @@ from fleetsync.outcome import (
     TurnVerdict,
 )
 from fleetsync.plan import OPEN, Plan
+from fleetsync.probe import Salts
 from fleetsync.receipt import now
 from fleetsync.redact import named, printable
 from fleetsync.remote import Runner
@@ -55,7 +56,8 @@ _STEPS = {
 @dataclass(frozen=True, slots=True)
 class Room:
     """Where and how the turns of one host are taken. `temporary` is its directory for
-    scratch; `closed` is set once an answer was lost."""
+    scratch; `salts` tell a key by its fingerprint; `closed` is set once an answer was
+    lost."""
 
     runner: Runner
     journal: Journal
@@ -63,6 +65,7 @@ class Room:
     host: str
     temporary: str
     order: Turns
+    salts: Salts
     closed: list[str] = field(default_factory=list)
 
 
@@ -232,13 +235,16 @@ def _row(
     room: Room, plan: Plan, turn: Turn, attempt: int, seen: Seen | None, done: Done | None,
     graded: Grade,
 ) -> TurnRow:
-    checks = tuple(replace(row, seen=named(row.seen)) for row in graded.checks)
+    def shown(text: str) -> str:
+        return named(text, lambda word: _is_key(room.salts, plan, word))
+
+    checks = tuple(replace(row, seen=shown(row.seen)) for row in graded.checks)
     return TurnRow(
         identity=turn.identity,
         alias=turn.alias.name,
         attempt=attempt,
         verdict=graded.verdict,
-        reason=named(graded.reason),
+        reason=shown(graded.reason),
         step=_STEPS.get(graded.verdict, "").format(host=room.host),
         checks=checks,
         warnings=tuple(map(printable, seen.warnings)) if seen else (),
@@ -247,6 +253,12 @@ def _row(
         through=seen.through if seen else "",
         image=bool(turn.image),
     )
+
+
+def _is_key(salts: Salts, plan: Plan, word: str) -> bool:
+    """Whether it is the host's own key. Some routers repeat what they were sent."""
+    mine = salts.fingerprint(word.encode("utf-8", "surrogatepass"))
+    return any(look.fact.fingerprint == mine for look in plan.target.credential.trace)
 
 
 def _ran(plan: Plan) -> str:

@@ -104,7 +104,7 @@ def smoke(session: Session, runner: Runner) -> HostResult:
     journal = leftovers.journal_of(job)
     room = Room(
         runner, journal, job.run, job.host.name, leftovers.scratch_of(runner), job.turns,
-        list(left),
+        session.salts, list(left),
     )
     try:
         results = tuple(take(room, one.plan, one.result, one.applied) for one in proofs)

@@ -92,11 +92,12 @@ def _read(done: Done) -> Told:
     held = dict(done.files)
     usage = _object(held.get(USAGE, Sealed(b"")).reveal())
     session = _session(held.get(SESSION, Sealed(b"")).reveal(), usage.get("session_id"))
-    texts = (done.stdout.reveal(), done.stderr.reveal(), str(usage.get("failure", "")).encode())
+    failure = Sealed.of(str(usage.get("failure", "")))
+    texts = (done.stdout.reveal(), done.stderr.reveal(), failure.reveal())
     return Told(usage, session, b"\n".join(texts).decode("utf-8", "replace"))
 
 
-def _object(data: bytes) -> Mapping[str, Any]:
+def _object(data: bytes | str) -> Mapping[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -166,12 +167,12 @@ def _has_failed(message: Mapping[str, Any]) -> bool:
         return False
     content = str(message.get("content", ""))
     failed = content.startswith(("Error", "Tool '"))
-    return failed or bool(_object(content.encode()).get("error"))
+    return failed or bool(_object(content).get("error"))
 
 
 def _text(found: Told) -> Sealed | None:
     content = found.answer.get("content")
-    return Sealed(content.encode()) if isinstance(content, str) else None
+    return Sealed.of(content) if isinstance(content, str) else None
 
 
 def _requested(found: Told, done: Done) -> bool | None:

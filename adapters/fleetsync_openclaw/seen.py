@@ -41,6 +41,7 @@ _FAULTS = (
     (r"timed? ?out|timeout", "timeout", "no answer came in time"),
 )
 """What a failure's text means: its fault, and our own words, for the text may quote a key."""
+_MOST_CALLS = 20
 _UNSET = re.compile(r"missing env var \"([A-Z_][A-Z0-9_]*)\" at ([\w.-]+)", re.ASCII)
 
 
@@ -152,10 +153,11 @@ def _left(told: dict[str, object]) -> bool | None:
 
 
 def _tools(meta: object) -> tuple[str, ...]:
-    """The tools called: each name once is told, with the number of all calls."""
+    """The tools called: each name once is told, with the number of all calls. More calls
+    than a turn could make are as wrong as the most that are told of."""
     names = at(meta, "toolSummary", "tools")
     found = tuple(map(str, names)) if isinstance(names, list) else ()
-    calls = _count(meta, "toolSummary", "calls")
+    calls = min(_count(meta, "toolSummary", "calls"), _MOST_CALLS)
     return found * calls if len(found) == 1 else found + ("another",) * (calls - len(found))
 
 
@@ -168,7 +170,7 @@ def _answer(source: object) -> Sealed | None:
     payloads = at(source, "payloads")
     if not isinstance(payloads, list):
         return None
-    return Sealed("\n".join(str(at(row, "text") or "") for row in payloads).encode())
+    return Sealed.of("\n".join(str(at(row, "text") or "") for row in payloads))
 
 
 def _text(value: object) -> str | None:

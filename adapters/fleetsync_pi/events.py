@@ -53,7 +53,7 @@ def seen(target: Target, turn: Turn, done: Done) -> Seen:
         stop=_stop(last),
         fallback=len({_asked(reply) for reply in replies}) > 1 if replies else None,
         answered_as=_answered_as(turn, replies),
-        text=Sealed(_said(last).encode()) if replies else None,
+        text=Sealed.of(_said(last)) if replies else None,
         requested=failure.sent if failure.fault else bool(replies),
         fault=failure.fault,
         problem=failure.problem,

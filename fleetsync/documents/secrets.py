@@ -47,6 +47,11 @@ def spans(parsed: Parsed, managed: Collection[Path], known: Collection[str]) -> 
     return tuple(_merged(found))
 
 
+def tokens(text: str) -> tuple[Span, ...]:
+    """What has the shape of a token in a text without a grammar, ascending and disjoint."""
+    return tuple(_merged([Span(start, end) for start, end in shapes.anywhere(text)]))
+
+
 def _managed(parsed: Parsed, path: Path) -> list[Node]:
     """The node that a managed path leads to, and a list's own items: what stands below a
     mapping has names of its own, and is shown only where a path names it."""

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Final
 
 _FAMILIES: Final = re.compile(
-    r"\b(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|hf|gsk|xai|nvapi|glpat|npm|xox[abeprs]|tvly|pplx)"
+    r"\b(?:sk|pk|rk|ghp|gho|ghu|ghs|ghr|gsk|xai|nvapi|glpat|npm|xox[abeprs]|tvly|pplx)"
     r"[-_](?=[A-Za-z0-9_-]{0,80}[0-9A-Z])[A-Za-z0-9_-]{8,}"
-    r"|\bgithub_pat_\w{8,}|\b(?:AKIA|ASIA|AIza)[A-Za-z0-9_-]{8,}"
+    r"|\b(?:github_pat|hf)_\w{8,}|\b(?:AKIA|ASIA|AIza)[A-Za-z0-9_-]{8,}"
     r"|\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*"
 )
 _BEARER: Final = re.compile(r"(?i:\b(?:bearer|basic)[ \t]+)([^\s\"',}]+)")
 _USERINFO: Final = re.compile(r"(?<=://)[^\s/@\"']+(?=@)")
 _QUERY: Final = re.compile(
-    r"(?i:[?&][\w.-]*(?:key|token|secret|sig|password|auth)[\w.-]*=)([^\s&#\"']+)"
+    r"(?i:[?&](?=[\w.-]*(?:key|token|secret|sig|password|auth))[\w.-]++=)([^\s&#\"']+)"
 )
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}")
 _RUN: Final = re.compile(r"[A-Za-z0-9_+/=]{20,}")

@@ -243,8 +243,8 @@ def done(row: Mapping[str, Any], **changes: Any) -> Done:
     if row["usage"] is not None:
         files.append(("usage.json", Sealed(json.dumps(row["usage"]).encode())))
     plain = Done(
-        True, status=row["status"], stdout=Sealed(row["stdout"].encode()),
-        stderr=Sealed(row["stderr"].encode()), files=tuple(files),
+        True, status=row["status"], stdout=Sealed.of(row["stdout"]),
+        stderr=Sealed.of(row["stderr"]), files=tuple(files),
     )
     return replace(plain, **changes)
 
@@ -262,6 +262,13 @@ ANSWERED = Seen(
 @pytest.mark.parametrize("name", ["answered, 0.19.0", "answered, 0.18.2"])
 def test_an_answer_tells_all_but_what_the_router_calls_itself(name: str) -> None:
     assert seen(name) == ANSWERED
+
+
+@pytest.mark.parametrize("name", ["answered, 0.19.0", "answered, 0.18.2"])
+def test_half_a_surrogate_pair_in_a_turn_is_text(name: str) -> None:
+    row = json.dumps(RECORDED[name]).replace("nonce-5f00", r"half \ud83d")
+    found = adapter.seen(target(), TURN, done(json.loads(row)))
+    assert (found.text, found.failed_tools) == (Sealed.of("half \ud83d"), 0)
 
 
 @pytest.mark.parametrize("name", ["image, 0.19.0", "image, 0.18.2"])

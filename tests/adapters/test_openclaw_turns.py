@@ -220,6 +220,22 @@ def test_a_turn_of_an_older_version_tells_its_context_window() -> None:
     assert (found.fault, found.through, found.requested) == ("", "exec", True)
 
 
+@pytest.mark.parametrize(("name", "asked"), [("gateway: good", DIRECT), ("exec: good", APART)])
+def test_half_a_surrogate_pair_in_the_answer_is_an_answer(name: str, asked: Target) -> None:
+    text = json.dumps(RECORDED[name]).replace("nonce-0a1b", r"half \ud83d")
+    found = adapter.seen(asked, TURN, done(text))
+    assert found.text is not None
+    assert found.text.reveal() == b"half \xed\xa0\xbd"
+
+
+@pytest.mark.parametrize("calls", [10**15, 10**30])
+def test_a_number_of_calls_that_nobody_makes_takes_no_memory(calls: int) -> None:
+    text = json.dumps(RECORDED["gateway: good"])
+    assert '"calls": 1' in text
+    found = adapter.seen(DIRECT, TURN, done(text.replace('"calls": 1', f'"calls": {calls}')))
+    assert found.tools == ("read",) * 20
+
+
 def test_another_name_that_the_router_answers_with_is_told() -> None:
     assert seen("gateway: rerouted").answered_as == "backend-xyz"
 

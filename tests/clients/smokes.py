@@ -115,6 +115,7 @@ class Rig:
     directory: Path
     targets: dict[str, Verified]
     scratch: str
+    salts: Salts
     taken: Iterator[int]
 
     def take(
@@ -129,7 +130,7 @@ class Rig:
         journal = Journal(self.directory, f"turns-{next(self.taken)}")
         room = Room(
             Runner(self.remote), journal, Run("r1", "ada@desk", "desk", "g" * 64), "node",
-            self.scratch, order,
+            self.scratch, order, self.salts,
         )
         try:
             return take(room, plan, one.result, one.applied)
@@ -167,14 +168,15 @@ def rig(
     )
     run = Run("r1", "ada@desk", "desk", "g" * 64)
     job = Job(Step.SMOKE, run, Host("node", clients=(client,)), (wish,))
+    salts = Salts.fresh()
     session = Session(
-        job, Reader(remote), Salts.fresh(), ((registry.discover()[client], wish),)
+        job, Reader(remote), salts, ((registry.discover()[client], wish),)
     )
     runner = Runner(remote)
     found = verified(session, runner, decide(session, runner, look(session)))
     targets = {one.plan.label: one for one in found}
     return Rig(
-        client, remote, made, directory, targets, leftovers.scratch_of(runner), count(1)
+        client, remote, made, directory, targets, leftovers.scratch_of(runner), salts, count(1)
     )
 
 

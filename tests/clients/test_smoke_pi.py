@@ -88,6 +88,28 @@ def test_an_image_smoke_brings_back_the_text_of_the_image(
     graded(record_property, shown, TurnVerdict.PASSED)
 
 
+@pytest.mark.parametrize("pi", [NEW], indirect=True)
+def test_a_router_that_answers_with_the_hosts_key_has_it_shown_nowhere(
+    pi: tuple[Rig, RemoteHost], record_property: Record
+) -> None:
+    rig, _ = pi
+    rig.router.go_right()
+    rig.router.go_wrong(Fault.WRONG_MODEL, value=smokes.KEY)
+    row = rig.turn(seconds=30)
+    graded(record_property, row, TurnVerdict.WRONG_MODEL)
+    assert smokes.KEY not in repr(row)
+
+
+@pytest.mark.parametrize("pi", [NEW], indirect=True)
+def test_an_answer_with_half_a_surrogate_pair_is_graded_as_any_other(
+    pi: tuple[Rig, RemoteHost], record_property: Record
+) -> None:
+    rig, _ = pi
+    rig.router.go_right()
+    rig.router.go_wrong(Fault.WRONG_TEXT, value="half \ud83d of a pair")
+    graded(record_property, rig.turn(seconds=30), EXPECTED[Fault.WRONG_TEXT])
+
+
 @pytest.mark.parametrize(
     ("pi", "fault"), FAULTS, indirect=["pi"],
     ids=[f"{version}-{fault.value}" for version, fault in FAULTS],

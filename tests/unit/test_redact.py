@@ -7,8 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetsync.documents import Span
+from fleetsync.documents.shapes import anywhere
 from fleetsync.redact import MASK, mask, named, printable, words
 
+_KEYS = frozenset({
+    "canary-of-this-host-4c0ffee", "b4b1f0de-0000-4000-8000-000000000000", "0123456789abcdef",
+    "plain", "AbC-dEf_123.x+/=",
+})
 SECRETS = [
     "Authorization: Bearer abc.def-ghi",
     "https://user:hunter2hunter2@router/v1",
@@ -58,18 +63,43 @@ def test_no_control_character_passes(text: str) -> None:
 
 @pytest.mark.parametrize("name", [
     "glm53-flash-393k-c1", "qwen2.5-coder-32b-instruct-q4_k_m-20260101", "vision.ocr",
-    "meta-llama/Llama-3.3-70B-Instruct", "a fallback",
+    "meta-llama/Llama-3.3-70B-Instruct-GPTQ-Int4", "hf-mixtral-8x7b", "a fallback",
 ])
-def test_a_models_name_is_shown_whole_however_long(name: str) -> None:
-    assert named(f"answered as {name}") == f"answered as {name}"
+def test_a_models_name_is_shown_whole_whatever_it_is_made_of(name: str) -> None:
+    assert named(f"answered as {name}", _KEYS.__contains__) == f"answered as {name}"
 
 
 @pytest.mark.parametrize("key", [
-    "sk-abcdef0123456789", "hf_AbCdEfGhIjKlMnOp", "0123456789abcdef0123456789abcdef",
-    "eyJhbGciOiJIUzI1NiJ9.e30.abc", "A1bC2dE3fG4hI5jK6lM7nO8pQ9",
+    "sk-abcdef0123456789", "hf_AbCdEfGhIjKlMnOp", "AIzaSyA1234567890",
+    "github_pat_11ABCDEF0123", "eyJhbGciOiJIUzI1NiJ9.e30.abc",
 ])
-def test_a_key_in_a_names_place_is_masked(key: str) -> None:
-    assert named(f"answered as {key}\x1b[2J") == f"answered as {MASK}\\x1b[2J"
+def test_a_token_in_a_names_place_is_masked(key: str) -> None:
+    assert named(f"answered as {key}\x1b[2J", _KEYS.__contains__) == f"answered as {MASK}\\x1b[2J"
+
+
+@pytest.mark.parametrize("text", [
+    "{}", "answered as {}, which is no alias", "`{}`", "key={}", "https://u:{}@router", "x {}: y",
+    "{} sk-abcdef0123456789",
+])
+@pytest.mark.parametrize("key", sorted(_KEYS))
+def test_the_hosts_own_key_is_masked_whatever_its_shape(text: str, key: str) -> None:
+    shown = named(text.format(key), _KEYS.__contains__)
+    assert (key in shown, MASK in shown) == (False, True)
+
+
+def test_a_name_has_an_end() -> None:
+    assert len(named("model " * 1000, _KEYS.__contains__)) == 400
+
+
+@pytest.mark.parametrize("piece", [
+    "token-", "a-", "?token-", "&a.", "key", "sk-", "eyJ", "bearer ", "://", "a1", "=", "[?&]",
+])
+def test_no_text_takes_long_however_it_is_made(piece: str) -> None:
+    # Twenty times what took half a minute when the time grew with the square of the length.
+    text = piece * (200_000 // len(piece))
+    assert len(words(text)) <= 400
+    assert len(named(text, _KEYS.__contains__)) <= 400
+    assert all(0 <= start < end <= len(text) for start, end in anywhere(text))
 
 
 def test_a_masked_value_does_not_tell_its_length() -> None:

@@ -6,14 +6,15 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any  # one field of several types
 
 import pytest
 
 from fleetsync import check
-from fleetsync.adapter import Command, Credential, Done, Planned, Seen, Target, Turn, Wish
+from fleetsync.adapter import Command, Credential, Done, Look, Planned, Seen, Target, Turn, Wish
 from fleetsync.catalog import Alias
 from fleetsync.errors import Away, ConfigError, Lost, Unreadable
-from fleetsync.facts import Installation
+from fleetsync.facts import Installation, PlaceFact, Verdict
 from fleetsync.job import Run, Turns
 from fleetsync.journal import Journal, unsettled
 from fleetsync.outcome import (
@@ -25,6 +26,7 @@ from fleetsync.outcome import (
     TurnVerdict,
 )
 from fleetsync.plan import Plan
+from fleetsync.probe import Salts
 from fleetsync.remote import Runner
 from fleetsync.sealed import Sealed
 from fleetsync.smoke import Room, take
@@ -36,10 +38,14 @@ SECONDARY = Alias(
     name="llm.secondary", context_window=262144, max_output_tokens=4096, input=("text", "image")
 )
 HELD = Alias(name="vision.ocr", context_window=32768, max_output_tokens=4096, hold="backend down")
+SALTS = Salts.fresh()
+KEY = "plain-word"
 WISH: Wish = replace(standin.wish(), aliases=(PRIMARY, SECONDARY, HELD))
 TARGET = Target(
     "pi", "pi", WISH, {}, (Installation(("/bin/pi",), "/bin/pi", "/bin/pi", "PATH", version="1.6.0",
-    runtime=(("main.js", "d" * 64),)),), Credential(()),
+    runtime=(("main.js", "d" * 64),)),), Credential((Look(
+        "~/.pi", PlaceFact(Verdict.RESOLVES, SALTS.fingerprint(KEY.encode())), opens=True
+    ),)),
 )
 GOOD = TargetResult("node", "pi", "pi", Outcome.IN_STEP, loader="agrees", credential="open")
 SEEN = Seen(model="llm.primary", tools=("read",), stop="stop", requested=True)
@@ -94,7 +100,7 @@ class Setting:
         run = Run("r1", "ada@desk", "desk", "g" * 64)
         self.journal = Journal(self.directory, "stem-node")
         room = Room(
-            Runner(MemoryRemote({})), self.journal, run, "node", "/tmp", turns
+            Runner(MemoryRemote({})), self.journal, run, "node", "/tmp", turns, SALTS
         )
         plan = Plan(self.client, target, Planned(), ())    # type: ignore[arg-type]
         try:
@@ -173,12 +179,21 @@ def test_a_failed_turn_names_the_command_to_go_on_with(setting: Setting) -> None
     assert setting.take(retries=0).step.endswith("with: fleetsync doctor node")
 
 
-def test_a_key_that_a_router_answers_with_is_shown_nowhere(setting: Setting) -> None:
-    key = "sk-echoed0123456789abcdef"
-    setting.client.answers = [lambda turn: replace(right(turn), answered_as=key)]
+@pytest.mark.parametrize("key", [KEY, "sk-echoed0123456789abcdef"])
+@pytest.mark.parametrize("name", ["answered_as", "provider", "model", "router", "stop"])
+def test_a_key_that_is_answered_in_a_names_place_is_shown_nowhere(
+    setting: Setting, name: str, key: str
+) -> None:
+    odd: Any = {name: f"https://{key}/v1" if name == "router" else key}
+    setting.client.answers = [lambda turn: replace(right(turn), **odd)]
     result = setting.take()
-    assert result.turns[0].verdict is TurnVerdict.WRONG_MODEL
+    assert result.turns[0].verdict is not TurnVerdict.PASSED
     assert key not in repr(result)
+
+
+def test_half_a_surrogate_pair_in_a_name_is_no_bug(setting: Setting) -> None:
+    setting.client.answers = [lambda turn: replace(right(turn), answered_as="half \ud83d")]
+    assert setting.take().turns[0].verdict is TurnVerdict.WRONG_MODEL
 
 
 def test_a_passed_turn_says_what_ran_and_leaves_the_target_in_step(setting: Setting) -> None:
