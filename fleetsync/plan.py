@@ -125,13 +125,15 @@ def proved(plan: Plan, row: RouterRow, host: str) -> Plan:
 
 def _renewed(plan: Plan, host: str) -> str:
     """How the target gets another key: by our command, where its client keeps one of its
-    own, or where the one stands that it has."""
+    own; by what its adapter knows of its stores; or where the key stands that it has."""
     keep = plan.adapter.keep(plan.target) if isinstance(plan.adapter, KeepsKeys) else Keep()
     source = plan.target.credential.source
+    stands = source.place if isinstance(source, Resolve) else source
     told = _where(source) if source else ""
     if command := renewal(plan, host):
-        return f"{command}\nor: {told}" if told and source != keep.place else command
-    return told or keep.lines or f"put a valid key where {plan.target.client} reads it on the host"
+        elsewhere = stands and keep.place and stands.where != keep.place.where
+        return f"{command}\nor: {told}" if elsewhere else command
+    return keep.lines or told or f"put a valid key where {plan.target.client} reads it on the host"
 
 
 def _where(source: Place | Resolve) -> str:

@@ -48,9 +48,11 @@ class Program:
 
     def unfit(self, found: Sequence[Installation]) -> Iterator[Refusal]:
         """What keeps an installation from being asked, whatever its version."""
-        step = f"correct it on the host, or name the launcher: {self.launchers}"
         for one in found:
             told, explicit = " ".join(one.argv), one.found == "inventory"
+            step = f"correct it on the host, or name a launcher: {self.launchers}"
+            if explicit:
+                step = f"correct {self.launchers} in the inventory, or what it names on the host"
             if one.problem and (explicit or self.owns(one)):
                 yield Refusal(f"{told}: {one.problem}", step)
             elif explicit and not self.owns(one):

@@ -314,6 +314,27 @@ def test_a_rejected_key_that_stands_elsewhere_is_named_by_its_place(bench: Bench
     )
 
 
+def test_a_rejected_key_in_the_very_file_of_the_new_one_is_named_once(bench: Bench) -> None:
+    beside = Place(PlaceKind.DOTENV, KEY.where, "OTHER_NAME")
+    bench.rows[beside] = RouterRow(RouterVerdict.REJECTED, URL, "401")
+    (target,) = bench.proved(Keeping(standing(beside)))
+    assert target.step == "fleetsync credential set node --target nib"
+
+
+@dataclass
+class Pooled(Nib):
+    """A client whose own store must be changed by its own program."""
+
+    def keep(self, target: Target) -> Keep:
+        return Keep(lines="nib auth add")
+
+
+def test_what_an_adapter_knows_of_a_store_comes_before_the_place(bench: Bench) -> None:
+    bench.rows[KEY] = RouterRow(RouterVerdict.REJECTED, URL, "401")
+    (target,) = bench.proved(Pooled(standing()))
+    assert target.step == "nib auth add"
+
+
 def test_a_command_that_gives_a_rejected_key_is_named(bench: Bench) -> None:
     bench.answers[RUNS] = PlaceFact(Verdict.RESOLVES)
     bench.rows[RUNS] = RouterRow(RouterVerdict.REJECTED, URL, "401")
